@@ -1,0 +1,74 @@
+/*
+ * handover.h - what zygote and worker say to each other about one child.
+ *
+ * The only header that both programs include. A ready child travels from the
+ * zygote to whichever worker asks first, as one packet with its descriptors;
+ * the status socket in it then carries "taken" one way and the end of the
+ * child the other way. Integers are packed byte by byte, little-endian.
+ */
+
+#ifndef SANDBOX_HANDOVER_H
+#define SANDBOX_HANDOVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The descriptors of a child as user code sees them. */
+enum {
+    CHILD_JOB = 0,    /* the job as JSON, then /dev/null */
+    CHILD_OUTPUT = 1, /* and 2: one pipe for everything that is printed */
+    CHILD_REPORT = 3, /* lines about the run; at most REPORT_MAX bytes */
+    CHILD_MARKET = 4, /* requests for market data, and their answers */
+    CHILD_FD_COUNT = 5
+};
+
+enum { REPORT_MAX = 256 * 1024 };
+
+/* The first line of a report, written before any user byte is read: either
+ * the child is ready, or why it cannot be. Later lines are for the worker. */
+#define REPORT_READY "ready"
+#define REPORT_FAILED "failed: "
+
+/* The worker's ends, in the order in which they are handed over. */
+enum {
+    HANDOVER_JOB,    /* pipe, to write */
+    HANDOVER_OUTPUT, /* pipe, to read */
+    HANDOVER_REPORT, /* pipe, to read */
+    HANDOVER_MARKET, /* SOCK_SEQPACKET */
+    HANDOVER_WORK,   /* the run's own tmpfs, an open directory */
+    HANDOVER_PIDFD,
+    HANDOVER_STATUS, /* SOCK_SEQPACKET, to and from the zygote */
+    HANDOVER_FD_COUNT
+};
+
+/* Beside the descriptors: resident KiB inherited at the fork. */
+enum { HANDOVER_BYTES = 4 };
+
+/* Worker to zygote: the child has left the queue; fork another. */
+enum { STATUS_TAKEN = 'T' };
+
+/* Zygote to worker: wait status, user and system microseconds, peak KiB. */
+enum { STATUS_BYTES = 4 + 3 * 8 };
+
+/* Below the top of the run's tmpfs. */
+#define WORK_DIRECTORY "work"
+#define FIGURE_DIRECTORY "figures"
+
+static inline void
+pack(unsigned char *to, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static inline uint64_t
+unpack(const unsigned char *from, size_t bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * sandbox-child - the program in which strangers' code runs.
+ *
+ * The responder starts it, with an empty environment, as the zygote:
+ *
+ *     sandbox-child KEY=VALUE ...       (the keys are in the table below)
+ *
+ * descriptor 3 is the queue of ready children. It shuts itself in, starts
+ * Python, loads the libraries, and forks a child for each run; each of those
+ * closes the remaining layers before it reads a byte of its job. It never
+ * sees a key, a request or the network, and it links no FastCGI and no curl.
+ */
+
+#include "confine.h"
+#include "die.h"
+#include "python.h"
+#include "title.h"
+#include "zygote.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUEUE_FD = 3, LIST_MAX = 64 };
+
+struct options {
+    size_t memory, processes, work_size, work_inodes;
+    size_t ready, max_runs, once;
+    char *python_path[LIST_MAX + 1];
+    char *preload[LIST_MAX + 1];
+};
+
+static size_t
+number(const char *key, const char *value)
+{
+    char *end;
+    unsigned long parsed;
+
+    errno = 0;
+    parsed = strtoul(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0')
+        die("%s: %s is not a number", key, value);
+    return parsed;
+}
+
+static void
+list_add(char **list, const char *value)
+{
+    size_t used = 0;
+
+    while (list[used] != NULL)
+        used++;
+    if (used == LIST_MAX)
+        die("more than %d entries in a list", LIST_MAX);
+    list[used] = strdup(value);
+    if (list[used] == NULL)
+        die("out of memory");
+}
+
+static void
+option_set(struct options *options, char *argument)
+{
+    const struct {
+        const char *key;
+        size_t *number;
+        char **list;
+    } table[] = {
+        {"memory", &options->memory, NULL},
+        {"processes", &options->processes, NULL},
+        {"work_size", &options->work_size, NULL},
+        {"work_inodes", &options->work_inodes, NULL},
+        {"ready", &options->ready, NULL},
+        {"max_runs", &options->max_runs, NULL},
+        {"once", &options->once, NULL},
+        {"python_path", NULL, options->python_path},
+        {"preload", NULL, options->preload},
+    };
+    char *value = strchr(argument, '=');
+
+    for (size_t i = 0; value && i < sizeof(table) / sizeof(table[0]); i++) {
+        if (strncmp(argument, table[i].key, (size_t)(value - argument)) != 0 ||
+            table[i].key[value - argument] != '\0')
+            continue;
+        if (table[i].list != NULL)
+            list_add(table[i].list, value + 1);
+        else
+            *table[i].number = number(table[i].key, value + 1);
+        return;
+    }
+    die("unknown argument %s; the responder starts this program", argument);
+}
+
+/* The package and the prebuilt configuration stand beside the executable. */
+static void
+sources_find(struct sources *sources, char *const *python_path)
+{
+    static char package[PATH_MAX + 32], matplotlib[PATH_MAX + 32];
+    char executable[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", executable, PATH_MAX - 1);
+    const char *directory;
+
+    if (len == -1)
+        die("cannot find my own executable: %m");
+    executable[len] = '\0';
+    directory = dirname(executable);
+    snprintf(package, sizeof(package), "%s/python/sandbox", directory);
+    snprintf(matplotlib, sizeof(matplotlib), "%s/matplotlib", directory);
+    sources->package = package;
+    sources->matplotlib = matplotlib;
+    sources->python_path = (char **)python_path;
+}
+
+/* Fork copies one thread alone; a lock held by another stays held for ever. */
+static void
+check_single_threaded(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int threads = 0;
+
+    if (tasks == NULL)
+        die("cannot count threads: %m");
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;)
+        threads += entry->d_name[0] != '.';
+    closedir(tasks);
+    if (threads != 1)
+        die("the zygote has %d threads after its imports; a preloaded module "
+            "starts them", threads);
+}
+
+/*
+ * A descriptor that a library has opened would be closed under it in each
+ * child. So there must be none but ours: the queue, and the pid namespace.
+ */
+static void
+check_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    char target[256];
+
+    if (directory == NULL)
+        die("cannot list the descriptors: %m");
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        int fd = atoi(entry->d_name);
+        ssize_t len = readlinkat(dirfd(directory), entry->d_name, target,
+                                 sizeof(target) - 1);
+
+        target[len > 0 ? len : 0] = '\0';
+        if (fd > QUEUE_FD && fd != dirfd(directory) &&
+            strncmp(target, "pid:", 4) != 0)
+            die("the zygote has %s open after its imports; a preloaded "
+                "module keeps it so", target);
+    }
+    closedir(directory);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct sources sources;
+    struct limits limits;
+    struct zygote_plan plan;
+
+    for (int i = 1; i < argc; i++)
+        option_set(&options, argv[i]);
+    if (options.max_runs == 0 || options.ready == 0)
+        die("is started by sandbox-fcgi, not by hand");
+    limits = (struct limits){options.memory, options.processes,
+                             options.work_size, options.work_inodes};
+    plan = (struct zygote_plan){(int)options.ready, (int)options.max_runs,
+                                options.once != 0};
+    title_init(argc, argv);
+    title_set("sandbox-child: zygote");
+
+    sources_find(&sources, options.python_path);
+    confine_zygote(&sources, &limits);
+    python_start(options.python_path);
+    python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
+    check_single_threaded();
+    check_descriptors();
+    zygote_run(&plan, &limits, QUEUE_FD);
+    _exit(0);
+}

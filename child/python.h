@@ -1,0 +1,33 @@
+/*
+ * python.h - the interpreter inside sandbox-child: start, fork, call.
+ *
+ * One interpreter a process, held by its only thread; every failure of ours
+ * dies. What can be written in Python is in the package sandbox.
+ */
+
+#ifndef SANDBOX_PYTHON_H
+#define SANDBOX_PYTHON_H
+
+#include <sys/types.h>
+
+/*
+ * Start an isolated interpreter: no environment, no user site, UTF-8
+ * whatever the locale, unbuffered standard streams. The system's site
+ * directories are searched, then python_path (NULL-terminated, borrowed).
+ */
+void python_start(char **python_path);
+
+/* As fork(), with the interpreter told of it in the parent only. */
+pid_t python_fork(void);
+
+/* In the forked child, once it is confined and before any other call. */
+void python_after_fork(void);
+
+/*
+ * Call the function of a module with one list of strings (NULL-terminated;
+ * NULL for no argument). Returns its result, which must be an int. An
+ * exception is written to standard error and is fatal.
+ */
+int python_call(const char *module, const char *function, char **strings);
+
+#endif

@@ -1,0 +1,351 @@
+#include "zygote.h"
+
+#include "die.h"
+#include "handover.h"
+#include "python.h"
+#include "title.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* After a child that could not be set up, or could not be forked. */
+enum { PAUSE_MS = 1000 };
+
+enum state {
+    FREE,
+    STARTING,  /* forked; has not said "ready" yet */
+    READY,     /* handed over, in the queue */
+    RUNNING    /* taken by a worker */
+};
+
+struct child {
+    enum state state;
+    pid_t pid;
+    int pidfd;      /* both owned until the child's end */
+    int status_fd;
+    int theirs[HANDOVER_FD_COUNT];  /* the worker's ends, until handed over */
+    unsigned int resident_kib;
+};
+
+struct zygote {
+    const struct zygote_plan *plan;
+    const struct limits *limits;
+    int queue_fd;
+    struct child *children;  /* plan->max_runs of them */
+    int64_t pause_until_ms;
+};
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void
+pause_forking(struct zygote *zygote)
+{
+    zygote->pause_until_ms = now_ms() + PAUSE_MS;
+}
+
+static int
+count(const struct zygote *zygote, enum state state)
+{
+    int found = 0;
+
+    for (int i = 0; i < zygote->plan->max_runs; i++)
+        found += zygote->children[i].state == state;
+    return found;
+}
+
+/* Resident memory of this process: what a forked child begins with. */
+static unsigned int
+resident_kib(void)
+{
+    FILE *statm = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+
+    if (statm == NULL || fscanf(statm, "%*u %lu", &pages) != 1)
+        die("cannot read /proc/self/statm: %m");
+    fclose(statm);
+    return (unsigned int)(pages * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void
+make_pipe(int *read_end, int *write_end)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) == -1)
+        die("cannot make a pipe: %m");
+    *read_end = ends[0];
+    *write_end = ends[1];
+}
+
+static void
+make_socket_pair(int *mine, int *theirs)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+        die("cannot make a socket pair: %m");
+    *mine = ends[0];
+    *theirs = ends[1];
+}
+
+static void
+close_theirs(struct child *child)
+{
+    for (int i = 0; i < HANDOVER_FD_COUNT; i++)
+        if (i != HANDOVER_PIDFD)  /* the same descriptor as child->pidfd */
+            close(child->theirs[i]);
+}
+
+/* The child's life, from the fork to its end. */
+static _Noreturn void
+live(const struct limits *limits, int work_fd, const int *fds)
+{
+    struct pollfd job = {CHILD_JOB, POLLIN, 0};
+    int status;
+
+    die_to(fds[CHILD_REPORT], REPORT_FAILED);
+    confine_enter(limits, work_fd, fds);
+    title_set("sandbox-child: ready");
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
+    python_after_fork();
+    python_call("sandbox.run", "prepare", NULL);
+    if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
+        die("cannot report: %m");
+    while (poll(&job, 1, -1) == -1)
+        continue;
+    title_set("sandbox-child: run");
+    status = python_call("sandbox.run", "live", NULL);
+    fflush(NULL);  /* what libc still holds of the program's output */
+    _exit(status);
+}
+
+static void
+fork_child(struct zygote *zygote, struct child *child)
+{
+    int fds[CHILD_FD_COUNT];
+    int *theirs = child->theirs;
+
+    make_pipe(&fds[CHILD_JOB], &theirs[HANDOVER_JOB]);
+    make_pipe(&theirs[HANDOVER_OUTPUT], &fds[CHILD_OUTPUT]);
+    make_pipe(&theirs[HANDOVER_REPORT], &fds[CHILD_REPORT]);
+    make_socket_pair(&fds[CHILD_MARKET], &theirs[HANDOVER_MARKET]);
+    make_socket_pair(&child->status_fd, &theirs[HANDOVER_STATUS]);
+    theirs[HANDOVER_WORK] = confine_work_open(zygote->limits);
+    fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
+    child->resident_kib = resident_kib();
+
+    confine_before_fork();
+    child->pid = python_fork();
+    if (child->pid == 0)
+        live(zygote->limits, theirs[HANDOVER_WORK], fds);
+    confine_after_fork();
+
+    for (int i = 0; i < CHILD_FD_COUNT; i++)
+        if (i != CHILD_OUTPUT + 1)
+            close(fds[i]);
+    if (child->pid == -1) {
+        fprintf(stderr, "sandbox-child: cannot fork: %s\n", strerror(errno));
+        close_theirs(child);
+        close(child->status_fd);
+        pause_forking(zygote);
+        return;
+    }
+    child->pidfd = pidfd_open(child->pid, 0);
+    if (child->pidfd == -1)
+        die("cannot open a pidfd: %m");
+    theirs[HANDOVER_PIDFD] = child->pidfd;
+    child->state = STARTING;
+}
+
+/*
+ * The child has written its first line, and has read no user byte yet.
+ * Returns whether it is ready; says why not.
+ */
+static bool
+child_is_ready(const struct child *child)
+{
+    char line[512];
+    ssize_t len = read(child->theirs[HANDOVER_REPORT], line, sizeof(line) - 1);
+
+    line[len > 0 ? len : 0] = '\0';
+    if (strcmp(line, REPORT_READY "\n") == 0)
+        return true;
+    fprintf(stderr, "sandbox-child: %s",
+            line[0] != '\0' ? line : "a child died while it was set up\n");
+    return false;
+}
+
+/* Put the child into the queue. Returns false when nobody reads it. */
+static bool
+hand_over(struct zygote *zygote, struct child *child)
+{
+    unsigned char bytes[HANDOVER_BYTES];
+    union {
+        char space[CMSG_SPACE(sizeof(child->theirs))];
+        struct cmsghdr align;
+    } control;
+    struct iovec data = {bytes, sizeof(bytes)};
+    struct msghdr message = {
+        .msg_iov = &data,
+        .msg_iovlen = 1,
+        .msg_control = control.space,
+        .msg_controllen = sizeof(control.space),
+    };
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+    pack(bytes, child->resident_kib, sizeof(bytes));
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(child->theirs));
+    memcpy(CMSG_DATA(header), child->theirs, sizeof(child->theirs));
+    if (sendmsg(zygote->queue_fd, &message, MSG_NOSIGNAL) == -1) {
+        if (errno == EPIPE || errno == ECONNRESET)
+            return false;
+        die("cannot hand a child over: %m");
+    }
+    close_theirs(child);
+    child->state = READY;
+    return true;
+}
+
+/* The child and all that it started are dead: reap it and tell the worker. */
+static void
+child_ended(struct zygote *zygote, struct child *child)
+{
+    unsigned char bytes[STATUS_BYTES];
+    struct rusage usage;
+    int status;
+
+    if (wait4(child->pid, &status, 0, &usage) != child->pid)
+        die("cannot wait for a child: %m");
+    if (child->state == STARTING) {
+        close_theirs(child);
+        pause_forking(zygote);
+    }
+    pack(bytes, (uint64_t)status, 4);
+    pack(bytes + 4, (uint64_t)usage.ru_utime.tv_sec * 1000000 +
+         (uint64_t)usage.ru_utime.tv_usec, 8);
+    pack(bytes + 12, (uint64_t)usage.ru_stime.tv_sec * 1000000 +
+         (uint64_t)usage.ru_stime.tv_usec, 8);
+    pack(bytes + 20, (uint64_t)usage.ru_maxrss, 8);
+    /* A worker that is gone needs no answer. */
+    (void)!send(child->status_fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+    close(child->status_fd);
+    close(child->pidfd);
+    child->state = FREE;
+}
+
+static void
+child_status(struct child *child, short events)
+{
+    char taken;
+
+    if (events & POLLIN) {
+        ssize_t len = recv(child->status_fd, &taken, 1, MSG_DONTWAIT);
+
+        if (len == 1 && taken == STATUS_TAKEN && child->state == READY) {
+            child->state = RUNNING;
+            return;
+        }
+    }
+    /* The worker let go of the child: nobody waits for it any more. */
+    if (events & (POLLIN | POLLHUP | POLLERR))
+        kill(child->pid, SIGKILL);
+}
+
+static void
+fork_ahead(struct zygote *zygote)
+{
+    const struct zygote_plan *plan = zygote->plan;
+
+    for (int i = 0; i < plan->max_runs; i++) {
+        if (count(zygote, STARTING) + count(zygote, READY) >= plan->ready ||
+            now_ms() < zygote->pause_until_ms)
+            return;
+        if (zygote->children[i].state == FREE)
+            fork_child(zygote, &zygote->children[i]);
+    }
+}
+
+/* Act on what poll() found of one child; its three entries are at polled. */
+static bool
+child_events(struct zygote *zygote, struct child *child,
+             const struct pollfd *polled)
+{
+    if (child->state == STARTING && polled[2].revents != 0) {
+        if (!child_is_ready(child)) {
+            kill(child->pid, SIGKILL);
+            child_ended(zygote, child);
+            return true;
+        }
+        return hand_over(zygote, child);
+    }
+    if (polled[0].revents != 0) {
+        child_ended(zygote, child);
+        return !zygote->plan->once;
+    }
+    if (polled[1].revents != 0)
+        child_status(child, polled[1].revents);
+    return true;
+}
+
+void
+zygote_run(const struct zygote_plan *plan, const struct limits *limits,
+           int queue_fd)
+{
+    size_t polled_count = 3 * (size_t)plan->max_runs + 1;
+    struct zygote zygote = {
+        .plan = plan,
+        .limits = limits,
+        .queue_fd = queue_fd,
+        .children = calloc((size_t)plan->max_runs, sizeof(struct child)),
+    };
+    struct pollfd *polled = calloc(polled_count, sizeof(*polled));
+
+    if (zygote.children == NULL || polled == NULL)
+        die("out of memory");
+    for (;;) {
+        fork_ahead(&zygote);
+        for (int i = 0; i < plan->max_runs; i++) {
+            const struct child *child = &zygote.children[i];
+            bool is_free = child->state == FREE;
+
+            polled[3 * i] = (struct pollfd){
+                is_free ? -1 : child->pidfd, POLLIN, 0};
+            polled[3 * i + 1] = (struct pollfd){
+                is_free ? -1 : child->status_fd, POLLIN, 0};
+            polled[3 * i + 2] = (struct pollfd){
+                child->state == STARTING ? child->theirs[HANDOVER_REPORT] : -1,
+                POLLIN, 0};
+        }
+        /* No events asked for: only whether the other end is still there. */
+        polled[polled_count - 1] = (struct pollfd){queue_fd, 0, 0};
+        if (poll(polled, polled_count, PAUSE_MS) == -1 && errno != EINTR)
+            die("cannot wait: %m");
+        if (polled[polled_count - 1].revents != 0)
+            break;
+        for (int i = 0; i < plan->max_runs; i++)
+            if (zygote.children[i].state != FREE &&
+                !child_events(&zygote, &zygote.children[i], &polled[3 * i]))
+                return;
+    }
+}
