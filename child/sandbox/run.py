@@ -1,0 +1,260 @@
+"""One run, in a forked and confined child, from the job to its report.
+
+The responder sends the job on descriptor 0 and reads lines from descriptor
+3: what faulthandler says of the place when time is up, and JSON, of which
+the last line counts. What it believes of them is its own affair.
+"""
+
+import ast
+import asyncio
+import atexit
+import builtins
+import faulthandler
+import gc
+import inspect
+import io
+import json
+import os
+import signal
+import sys
+import threading
+
+from sandbox import errors, figures, office
+from sandbox.namespace import MAIN_FILE, fill
+
+REPORT_FD = 3
+RESULT_MAX = 64 * 1024  # bytes
+#: Sent by the responder when the time limit is reached.
+TIME_UP = signal.SIGXCPU
+#: The compiler's flags of ``from __future__ import ...``.
+FUTURE_FLAGS = sum(getattr(__import__("__future__"), name).compiler_flag
+                   for name in __import__("__future__").all_feature_names)
+
+
+def prepare():
+    """What is the child's own and can be done before there is a job."""
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()  # inherited; Python's is reseeded
+    return 0
+
+
+def live():
+    """Read the job, run it, report; return the exit status."""
+    with open(0, "rb", closefd=False) as stream:
+        text = stream.read()
+    if not text:
+        return 0  # the responder went away
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    job = json.loads(text)
+    del text
+    return Run(job["code"], job["context"] or {}, job["limits"]).live()
+
+
+class Run:
+    """The program, and what came of it."""
+
+    def __init__(self, code, context, limits):
+        self.code = code.removeprefix("\ufeff")
+        self.context = context
+        self.limits = limits
+        self.pid = os.getpid()
+        self.runner = None
+        self.main_ran = False
+        self.report = {"result": None, "error": None, "figure": None,
+                       "limit": None, "notes": []}
+
+    def live(self):
+        status = self.run_program()
+        if os.getpid() != self.pid:
+            # A fork of the program reached its end: no business of ours.
+            flush_files()
+            os._exit(status)
+        if self.report["error"]:
+            self.send()  # a kill may come before the figures are done
+        self.collect_figures()
+        self.run_quietly(atexit._run_exitfuncs)
+        flush_files()
+        self.report["notes"] += office.notes
+        self.send()
+        return status
+
+    def run_program(self):
+        """Run it to its end, threads included; return its exit status."""
+        self.watch_clock()
+        value, status = None, 0
+        try:
+            value = self.run_code()
+            self.end_threads()
+        except BaseException as error:
+            status = self.failed(error)
+        signal.signal(TIME_UP, signal.SIG_IGN)
+        if value is not None:
+            self.run_quietly(self.set_result, value)
+        return status
+
+    def watch_clock(self):
+        def time_up(signum, frame):
+            raise errors.TimeUp
+
+        signal.signal(TIME_UP, time_up)
+        # Says where the program is even while it is inside C code.
+        faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
+                              chain=True)
+
+    def run_code(self):
+        """Run the source, then main() where it was left to us."""
+        names = fill(self.code, self.context)
+        sys.argv = ["main.py"]
+        sys.path[0] = os.getcwd()  # as for a script; till now ours was there
+        with open(MAIN_FILE, "w", encoding="utf-8", newline="") as file:
+            file.write(self.code)
+        body, last = self.compile()
+        if "matplotlib" in sys.modules:
+            figures.prepare()
+        self.evaluate(body, names)
+        value = self.evaluate(last, names) if last else None
+        main = names.get("main")
+        if not self.main_ran and is_main(main):
+            returned = main()
+            if inspect.iscoroutine(returned):
+                returned = self.await_(returned)
+            value = value if returned is None else returned
+        return value
+
+    def compile(self):
+        """The program as code objects: its body, and the expression that
+        it ends with (or None)."""
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(self.code, MAIN_FILE, "exec",
+                       flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        self.mark_main(tree)
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+        body = compile(tree, MAIN_FILE, "exec", flags, dont_inherit=True)
+        if last:
+            flags |= body.co_flags & FUTURE_FLAGS
+            last = compile(last, MAIN_FILE, "eval", flags, dont_inherit=True)
+        return body, last
+
+    def mark_main(self, tree):
+        """Let a top-level main() say that it ran, however it was called.
+
+        A call of a name that only builtins know becomes its first
+        statement, on a line that is there already.
+        """
+        def ran():
+            self.main_ran = True
+
+        builtins.__main_ran__ = ran
+        for node in top_level(tree):
+            if (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                    and node.name == "main"):
+                at = 1 if ast.get_docstring(node, clean=False) else 0
+                call = ast.parse("__main_ran__()").body[0]
+                place = node.body[min(at, len(node.body) - 1)]
+                for part in ast.walk(call):
+                    ast.copy_location(part, place)
+                node.body.insert(at, call)
+
+    def evaluate(self, code, names):
+        value = eval(code, names)
+        # Only a program that awaits at its top level compiles to this.
+        if code.co_flags & inspect.CO_COROUTINE:
+            value = self.await_(value)
+        return value
+
+    def await_(self, coroutine):
+        if self.runner is None:
+            self.runner = asyncio.Runner()
+        return self.runner.run(coroutine)
+
+    def end_threads(self):
+        """Wait as a script's end does: for tasks, pools and threads."""
+        if self.runner is not None:
+            self.runner.close()
+        # Also tells the pools of concurrent.futures that no more will come.
+        threading._shutdown()
+
+    def failed(self, error):
+        """Put an exception that left the program into the report."""
+        if os.getpid() != self.pid:
+            if not isinstance(error, SystemExit):
+                sys.excepthook(type(error), error, error.__traceback__)
+        else:
+            self.report["error"] = errors.describe(error, self.limits)
+        if not isinstance(error, (SystemExit, errors.TimeUp)):
+            self.run_quietly(self.end_threads)
+        if isinstance(error, SystemExit) and error.code is None:
+            return 0
+        if isinstance(error, SystemExit) and isinstance(error.code, int):
+            return error.code & 0xFF
+        return 1
+
+    def set_result(self, value):
+        self.report["result"] = errors.fit(repr(value), RESULT_MAX)
+
+    def collect_figures(self):
+        failed, left_out, notes = figures.sweep(self.limits)
+        if failed:
+            name, message = failed
+            self.report["figure"] = {
+                "type": name,
+                "message": errors.fit(message, errors.MESSAGE_MAX)}
+        self.report["limit"] = left_out
+        self.report["notes"] += notes
+
+    def run_quietly(self, function, *arguments):
+        """Call what may run the program's code once more; an exception there
+        becomes a note."""
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.report["notes"].append(
+                f"After the program's end: {type(error).__name__}: "
+                f"{errors.text_of(error)}")
+
+    def send(self):
+        self.report["notes"] = [errors.fit(str(note), 1000)
+                                for note in self.report["notes"][:50]]
+        line = json.dumps(self.report, ensure_ascii=False) + "\n"
+        data = line.encode("utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(REPORT_FD, data):]
+
+
+def top_level(node):
+    """The statements that run with the module: not those in functions."""
+    for statement in ast.iter_child_nodes(node):
+        yield statement
+        if isinstance(statement, (ast.If, ast.Try, ast.With, ast.For,
+                                  ast.While, ast.ExceptHandler)):
+            yield from top_level(statement)
+
+
+def is_main(function):
+    """Whether it is a function of the program's that needs no argument."""
+    return (inspect.isfunction(function)
+            and function.__code__.co_filename == MAIN_FILE
+            and all(parameter.default is not parameter.empty
+                    or parameter.kind in (parameter.VAR_POSITIONAL,
+                                          parameter.VAR_KEYWORD)
+                    for parameter in
+                    inspect.signature(function).parameters.values()))
+
+
+def flush_files():
+    """Write out what open files still hold; the process ends without the
+    interpreter's own clean-up."""
+    streams = [thing for thing in gc.get_objects()
+               if isinstance(thing, (io.TextIOWrapper, io.BufferedWriter,
+                                     io.BufferedRandom))]
+    # Text first: it flushes into its buffer.
+    for stream in sorted([sys.stdout, sys.stderr, *streams],
+                         key=lambda it: not isinstance(it, io.TextIOBase)):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # closed, or its disk is full: the program's own affair

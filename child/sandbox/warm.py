@@ -1,0 +1,80 @@
+"""The zygote's start: everything that every run would otherwise pay for."""
+
+import gc
+import importlib
+import sys
+
+from sandbox import figures, namespace
+from sandbox import run  # noqa: F401: loaded before the first fork
+
+#: Parts that their libraries load only when they are named.
+PARTS = (
+    "asyncio", "cvxopt.solvers", "csv", "concurrent.futures", "sqlite3",
+    "multiprocessing.pool", "docx.shared", "matplotlib.backends.backend_agg",
+    "matplotlib.dates", "mpl_toolkits.mplot3d", "numpy.random",
+    "openpyxl.styles", "pandas.plotting", "PIL.Image", "PIL.PngImagePlugin",
+    "scipy.cluster.hierarchy", "scipy.integrate", "scipy.interpolate",
+    "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.sparse",
+    "scipy.spatial", "scipy.special", "sklearn.cluster",
+    "sklearn.decomposition", "sklearn.ensemble", "sklearn.linear_model",
+    "sklearn.metrics", "sklearn.model_selection", "sklearn.pipeline",
+    "sklearn.preprocessing", "sklearn.svm", "sklearn.tree",
+    "statsmodels.tsa.api",
+)
+
+
+def cold(preload):
+    """For one run alone: load what it names, when it names it."""
+    sys.set_int_max_str_digits(0)
+    for module in preload:
+        importlib.import_module(module)
+    return 0
+
+
+def warm(preload):
+    """Load all libraries and use them once.
+
+    The first figure, table, workbook and document fill caches and load
+    what is lazy, so that all runs share the result. Nothing of it stays
+    visible: figures are closed, files go to memory.
+    """
+    cold(preload)
+    for library in (*namespace.LIBRARIES.values(), *PARTS):
+        importlib.import_module(library)
+    namespace.helpers()
+    figures.prepare()
+    use_libraries()
+    close_fonts()
+    gc.collect()
+    gc.freeze()
+    return 0
+
+
+def close_fonts():
+    """matplotlib keeps the files of its fonts open; a child has them closed
+    under it, and reads from them all the same."""
+    from matplotlib import font_manager, mathtext
+    for cached in (getattr(font_manager, "_get_font", None),
+                   getattr(mathtext.MathTextParser, "_parse_cached", None)):
+        if hasattr(cached, "cache_clear"):
+            cached.cache_clear()
+
+
+def use_libraries():
+    import io
+
+    import numpy
+    import pandas
+    from matplotlib import pyplot
+
+    frame = pandas.DataFrame({"x": numpy.arange(3.0), "y": list("abc")})
+    repr(frame), repr(frame.describe()), frame.groupby("y").x.sum()
+    pandas.read_csv(io.StringIO(frame.to_csv()))
+    figure, axes = pyplot.subplots()
+    axes.plot(frame.x, label="warm")
+    axes.set_title("\N{CJK UNIFIED IDEOGRAPH-4EF7}")
+    axes.set_xlabel("$x^2$")
+    axes.legend()
+    axes.grid()
+    figure.savefig(io.BytesIO(), dpi=figures.DPI)
+    pyplot.close(figure)
