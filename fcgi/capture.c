@@ -1,0 +1,104 @@
+#include "capture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+head_size(const struct capture *capture)
+{
+    return capture->max - capture->max / 4;
+}
+
+void
+capture_init(struct capture *capture, size_t max)
+{
+    *capture = (struct capture){must_alloc(max), max, 0};
+}
+
+void
+capture_clear(struct capture *capture)
+{
+    free(capture->data);
+    *capture = (struct capture){0};
+}
+
+/* The byte with this number stands here: behind the head, in a ring. */
+static size_t
+place(const struct capture *capture, uint64_t number)
+{
+    size_t head = head_size(capture), ring = capture->max - head;
+
+    if (number < head)
+        return (size_t)number;
+    return head + (size_t)((number - head) % ring);
+}
+
+void
+capture_add(struct capture *capture, const char *data, size_t len)
+{
+    while (len > 0) {
+        size_t at = place(capture, capture->total);
+        size_t end = at < head_size(capture) ? head_size(capture)
+                                             : capture->max;
+        size_t step = len < end - at ? len : end - at;
+
+        memcpy(capture->data + at, data, step);
+        capture->total += step;
+        data += step;
+        len -= step;
+    }
+}
+
+static bool
+continues_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Bytes at the end of data that begin a character without ending it. */
+static size_t
+cut_at_end(const char *data, size_t len)
+{
+    for (size_t back = 1; back <= 3 && back <= len; back++) {
+        unsigned char byte = (unsigned char)data[len - back];
+        size_t whole = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+
+        if (byte >= 0xc0)
+            return whole > back ? back : 0;
+        if (byte < 0x80)
+            return 0;
+    }
+    return 0;
+}
+
+uint64_t
+capture_print(const struct capture *capture, struct text *text)
+{
+    size_t head = head_size(capture), skipped = 0, start, cut;
+    uint64_t dropped;
+
+    if (capture->total <= capture->max) {
+        text_add(text, capture->data, (size_t)capture->total);
+        return 0;
+    }
+    cut = cut_at_end(capture->data, head);
+    start = place(capture, capture->total);  /* the oldest byte of the ring */
+    while (skipped < 3 && continues_character(capture->data[
+               place(capture, capture->total + skipped)]))
+        skipped++;
+    dropped = capture->total - capture->max + cut + skipped;
+
+    text_add(text, capture->data, head - cut);
+    text_print(text, "\n[... %" PRIu64 " bytes left out ...]\n", dropped);
+    if (start + skipped < capture->max) {
+        text_add(text, capture->data + start + skipped,
+                 capture->max - start - skipped);
+        text_add(text, capture->data + head, start - head);
+    } else {
+        size_t rest = start + skipped - capture->max;
+
+        text_add(text, capture->data + head + rest, start - head - rest);
+    }
+    return dropped;
+}

@@ -1,0 +1,341 @@
+#include "http.h"
+
+#include "log.h"
+#include "text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    READ_SECONDS = 30,   /* for a whole request to come in */
+    WRITE_SECONDS = 60,  /* for a whole reply to go out; nginx buffers it */
+    CHUNK = 64 * 1024
+};
+
+/* What the alarm cuts off. */
+static volatile sig_atomic_t guarded_fd = -1;
+
+static void
+cut_off(int number)
+{
+    (void)number;
+    if (guarded_fd != -1)
+        shutdown(guarded_fd, SHUT_RDWR);
+}
+
+/* Give fd so many seconds from now; 0 ends the guard. */
+static void
+guard(int fd, int seconds)
+{
+    const struct itimerval timer = {.it_value.tv_sec = seconds};
+
+    guarded_fd = seconds > 0 ? fd : -1;
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void
+http_init(void)
+{
+    struct sigaction action = {.sa_handler = cut_off, .sa_flags = SA_RESTART};
+
+    sigaction(SIGALRM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    FCGX_Init();
+}
+
+int
+http_accept(struct http *http, int listen_fd)
+{
+    FCGX_Request *fastcgi = &http->fastcgi;
+    int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd == -1) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+            const struct timespec moment = {0, 100 * 1000 * 1000};
+
+            log_error("cannot accept a connection: %m");
+            nanosleep(&moment, NULL);
+        }
+        return -1;
+    }
+    *http = (struct http){.front = HTTP_FASTCGI};
+    FCGX_InitRequest(fastcgi, -1, 0);
+    /* libfcgi reads from a connection that it thinks it has kept. */
+    fastcgi->ipcFd = fd;
+    fastcgi->keepConnection = 1;
+    guard(fd, READ_SECONDS);
+    if (FCGX_Accept_r(fastcgi) < 0) {  /* it has closed fd */
+        guard(-1, 0);
+        return -1;
+    }
+    /* One request a connection: a kept one would occupy this worker. */
+    fastcgi->keepConnection = 0;
+    return 0;
+}
+
+void
+http_open(struct http *http, enum http_front front)
+{
+    *http = (struct http){.front = front};
+}
+
+const char *
+http_param(const struct http *http, const char *name)
+{
+    switch (http->front) {
+    case HTTP_FASTCGI:
+        return FCGX_GetParam(name, http->fastcgi.envp);
+    case HTTP_CGI:
+        return getenv(name);
+    default:
+        return NULL;
+    }
+}
+
+int
+http_client(const struct http *http)
+{
+    if (http->front == HTTP_FASTCGI)
+        return http->fastcgi.ipcFd;
+    return STDOUT_FILENO;
+}
+
+/*** The body ***/
+
+__attribute__((format(printf, 4, 5)))
+static int
+refuse(struct problem *problem, int status, const char *title,
+       const char *format, ...)
+{
+    va_list arguments;
+
+    *problem = (struct problem){.status = status};
+    snprintf(problem->title, sizeof(problem->title), "%s", title);
+    va_start(arguments, format);
+    vsnprintf(problem->detail, sizeof(problem->detail), format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static int
+refuse_large(struct problem *problem, size_t max)
+{
+    return refuse(problem, 413, "Content Too Large", "The body has more than "
+                  "the %zu bytes that a request may have.", max);
+}
+
+/* Read at most size bytes. Returns 0 at the end, -1 when it breaks off. */
+static ssize_t
+read_some(struct http *http, char *to, size_t size)
+{
+    ssize_t len;
+
+    if (http->front == HTTP_FASTCGI) {
+        len = FCGX_GetStr(to, (int)size, http->fastcgi.in);
+        return FCGX_GetError(http->fastcgi.in) != 0 ? -1 : len;
+    }
+    do
+        len = read(STDIN_FILENO, to, size);
+    while (len == -1 && errno == EINTR);
+    return len;
+}
+
+/*
+ * What CONTENT_LENGTH says. Returns 0 with *length, or -1 for it to be
+ * measured (absent or empty: a chunked body), or -2 when it is no number.
+ */
+static int
+stated_length(const struct http *http, size_t *length)
+{
+    const char *value = http_param(http, "CONTENT_LENGTH");
+    char *end;
+
+    if (value == NULL || *value == '\0')
+        return -1;
+    if (strspn(value, "0123456789") != strlen(value))
+        return -2;
+    errno = 0;
+    *length = strtoul(value, &end, 10);
+    return errno != 0 ? -2 : 0;
+}
+
+/* Read until the end, or until there are `enough` bytes. */
+static int
+read_all(struct http *http, size_t enough, struct text *text)
+{
+    char *chunk = must_alloc(CHUNK);
+    ssize_t len = 1;
+
+    while (len > 0 && text->len < enough) {
+        size_t left = enough - text->len;
+
+        len = read_some(http, chunk, left < CHUNK ? left : CHUNK);
+        if (len > 0)
+            text_add(text, chunk, (size_t)len);
+    }
+    free(chunk);
+    return len == -1 ? -1 : 0;
+}
+
+int
+http_body(struct http *http, size_t max, char **body, size_t *len,
+          struct problem *problem)
+{
+    struct text text = {0};
+    size_t stated = 0, enough = max + 1;
+    int known = stated_length(http, &stated);
+    int rc = 0;
+
+    /* A CGI server need not end standard input behind the body. */
+    if (http->front == HTTP_CGI)
+        enough = stated;
+    if (known == -2)
+        rc = refuse(problem, 400, "Bad Request", "CONTENT_LENGTH is not a "
+                    "whole number of bytes.");
+    else if (known == 0 && stated > max)
+        rc = refuse_large(problem, max);
+    else if (read_all(http, enough, &text) == -1)
+        rc = refuse(problem, 400, "Bad Request", "The body broke off.");
+    else if (text.len > max)
+        rc = refuse_large(problem, max);
+    else if (known == 0 && text.len != stated)
+        rc = refuse(problem, 400, "Bad Request", "The body has %zu bytes, but "
+                    "CONTENT_LENGTH says %zu.", text.len, stated);
+    guard(-1, 0);
+    if (rc == -1) {
+        text_clear(&text);
+        return -1;
+    }
+    text_add(&text, "", 0);
+    *body = text.data;
+    *len = text.len;
+    return 0;
+}
+
+/*** The reply ***/
+
+static const char *
+reason(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } table[] = {
+        {200, "OK"}, {400, "Bad Request"}, {404, "Not Found"},
+        {405, "Method Not Allowed"}, {406, "Not Acceptable"},
+        {413, "Content Too Large"}, {415, "Unsupported Media Type"},
+        {503, "Service Unavailable"},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (table[i].status == status)
+            return table[i].reason;
+    return "Internal Server Error";
+}
+
+void
+http_begin(struct http *http, int status, const char *type,
+           const char *header)
+{
+    struct text head = {0};
+
+    http->status = status;
+    if (http->front == HTTP_STDIO)
+        return;
+    if (http->front == HTTP_FASTCGI)
+        guard(http->fastcgi.ipcFd, WRITE_SECONDS);
+    text_print(&head, "Status: %d %s\r\nContent-Type: %s\r\n"
+               "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+               "%s%s\r\n", status, reason(status), type,
+               header != NULL ? header : "", header != NULL ? "\r\n" : "");
+    http_write(http, head.data, head.len);
+    text_clear(&head);
+}
+
+int
+http_write(void *context, const char *text, size_t len)
+{
+    struct http *http = context;
+
+    if (http->front == HTTP_FASTCGI)
+        return FCGX_PutStr(text, (int)len, http->fastcgi.out) == (int)len
+                   ? 0 : -1;
+    while (len > 0) {
+        ssize_t written = write(STDOUT_FILENO, text, len);
+
+        if (written == -1 && errno == EINTR)
+            continue;
+        if (written == -1)
+            return -1;
+        text += written;
+        len -= (size_t)written;
+    }
+    return 0;
+}
+
+void
+http_finish(struct http *http)
+{
+    if (http->front == HTTP_FASTCGI)
+        FCGX_Finish_r(&http->fastcgi);
+    guard(-1, 0);
+}
+
+/*** Accept ***/
+
+/* How closely a range of len bytes fits type: 0 not at all, 3 exactly. */
+static int
+fit(const char *range, size_t len, const char *type)
+{
+    size_t main_len = strcspn(type, "/") + 1;
+
+    if (len == 3 && strncmp(range, "*/*", 3) == 0)
+        return 1;
+    if (len == main_len + 1 && range[len - 1] == '*' &&
+        strncasecmp(range, type, main_len) == 0)
+        return 2;
+    return len == strlen(type) && strncasecmp(range, type, len) == 0 ? 3 : 0;
+}
+
+/* The q-value among a range's parameters; 1 without one. */
+static double
+quality(const char *parameters, const char *end)
+{
+    while (parameters < end && *parameters == ';') {
+        parameters += 1 + strspn(parameters + 1, " \t");
+        if ((*parameters == 'q' || *parameters == 'Q') && parameters[1] == '=')
+            return strtod(parameters + 2, NULL);
+        parameters += strcspn(parameters, ";,");
+    }
+    return 1;
+}
+
+bool
+http_accepts(const char *accept, const char *type)
+{
+    int best = 0;
+    double q = 0;
+
+    if (accept == NULL || accept[strspn(accept, " \t,")] == '\0')
+        return true;
+    while (*(accept += strspn(accept, " \t,")) != '\0') {
+        const char *end = accept + strcspn(accept, ",");
+        size_t len = strcspn(accept, " \t;,");
+        int closeness = fit(accept, len, type);
+
+        if (closeness > best) {
+            best = closeness;
+            q = quality(accept + len + strspn(accept + len, " \t"), end);
+        }
+        accept = end;
+    }
+    return best > 0 && q > 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * http.h - one request and its reply, whatever brings them.
+ *
+ * Three fronts: a FastCGI connection, a CGI process (environment, standard
+ * input and output), and --stdio (a job in, a reply out, no headers). Behind
+ * this header they are the same: parameters, one bounded body, one reply.
+ */
+
+#ifndef SANDBOX_HTTP_H
+#define SANDBOX_HTTP_H
+
+#include "request.h"
+
+#include <fcgiapp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum http_front { HTTP_FASTCGI, HTTP_CGI, HTTP_STDIO };
+
+struct http {
+    enum http_front front;
+    FCGX_Request fastcgi;
+    int status;     /* of the reply that was begun, 0 before */
+};
+
+/*
+ * Once in a process, before any other. A connection that says nothing for
+ * too long is closed by a timer (SIGALRM, taken by this module).
+ */
+void http_init(void);
+
+/*
+ * Wait for a FastCGI request on listen_fd. Returns 0 with *http ready; -1
+ * when a connection came to nothing: then just call again. Blocks.
+ */
+int http_accept(struct http *http, int listen_fd);
+
+/* The request that this process was started for. */
+void http_open(struct http *http, enum http_front front);
+
+/* A CGI parameter, or NULL. Borrowed until http_finish(). */
+const char *http_param(const struct http *http, const char *name);
+
+/*
+ * Read the whole body, at most max bytes. On success *body is owned by the
+ * caller; returns 0. Else fills *problem (400 when it is not as long as it
+ * says, 413 when it is longer than max) and returns -1.
+ */
+int http_body(struct http *http, size_t max, char **body, size_t *len,
+              struct problem *problem);
+
+/* To poll for the reader's leaving (POLLRDHUP, POLLERR); -1: none. */
+int http_client(const struct http *http);
+
+/*
+ * Write status and headers: type, and header ("Name: value") when not NULL.
+ * Called once, before http_write().
+ */
+void http_begin(struct http *http, int status, const char *type,
+                const char *header);
+
+/* Write a part of the reply's body; a json_write whose context is *http. */
+int http_write(void *http, const char *text, size_t len);
+
+/* End the reply, and the connection. */
+void http_finish(struct http *http);
+
+/*
+ * Does the header Accept (NULL: absent) allow the media type? By q-values and
+ * the most specific range that matches (RFC 9110, 12.5.1).
+ */
+bool http_accepts(const char *accept, const char *type);
+
+#endif

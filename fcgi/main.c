@@ -1,0 +1,140 @@
+/*
+ * sandbox-fcgi - runs strangers' Python behind nginx.
+ *
+ * How the processes fit together
+ *
+ *     nginx -- FastCGI --> master            starts, replaces, stops
+ *                           +- worker x N    trusted: one request at a time
+ *                           +- zygote        Python and its libraries, warm
+ *                               +- ready x K forked, confined, waiting
+ *                               +- run       one program; dies with it
+ *
+ * The master (master.c) keeps N workers and one zygote alive. The zygote is
+ * the other program, sandbox-child, exec'ed with an empty environment, so
+ * that nothing the responder knows is in the memory that runs are forked
+ * from. It forks children ahead of need; each closes every layer of its
+ * sandbox before it reads a byte, and then waits. The zygote hands it over
+ * as a packet of descriptors (handover.h) on a queue that all workers share:
+ * one recvmsg takes one child.
+ *
+ * A worker (worker.c) reads a request, parses it (request.c), takes a child
+ * (ready.c), sends it the job and watches it (run.c): one loop over output,
+ * report, end, client and clock. The output is a pipe, so that what was
+ * printed survives any crash; files and figures stay in the run's own tmpfs,
+ * which the worker holds open and collects from (collect.c) when every
+ * process of the run is dead. The child's parent is the zygote: it tells the
+ * worker how the child ended, and kills it when the worker lets go. A worker
+ * believes the kernel and its own clock first, the child's report last
+ * (verdict.c).
+ *
+ * Without a zygote (zygote = off, CGI, --stdio) a worker starts one of its
+ * own for a single run; all else is the same.
+ *
+ * What dies takes what depends on it along: a worker its run, the zygote its
+ * children, the master everything.
+ */
+
+#include "config.h"
+#include "listen.h"
+#include "log.h"
+#include "master.h"
+#include "ready.h"
+#include "scoreboard.h"
+#include "title.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef VERSION
+#define VERSION "0.1"
+#endif
+
+/* s6's: used wrongly, and the system failed. */
+enum { EXIT_USAGE = 100, EXIT_SYSTEM = 111 };
+
+static int
+serve_one(struct config *config, enum http_front front)
+{
+    const struct worker worker = {
+        .config = config,
+        .scoreboard = scoreboard_new(),
+        .listen_fd = -1,
+        .queue_fd = -1,
+    };
+
+    if (worker.scoreboard == NULL || drop_privileges() == -1) {
+        log_error("cannot set up: %m");
+        return EXIT_SYSTEM;
+    }
+    return worker_once(&worker, front);
+}
+
+static int
+serve(const struct config *config)
+{
+    char why[512];
+    int listen_fd = listen_open(config, why, sizeof(why));
+    int status;
+
+    if (listen_fd == -1) {
+        log_error("%s", why);
+        return EXIT_SYSTEM;
+    }
+    status = master_run(config, listen_fd);
+    listen_remove(config);
+    return status;
+}
+
+static int
+act(struct config *config, enum config_action action)
+{
+    if (action == CONFIG_CHECK) {
+        config_print(config, stdout);
+        return 0;
+    }
+    if (config->log[0] != '\0' && log_open(config->log) == -1) {
+        log_error("cannot open %s: %m", config->log);
+        return EXIT_SYSTEM;
+    }
+    if (access(config->child, X_OK) == -1) {
+        log_error("cannot run %s: %m (child)", config->child);
+        return EXIT_SYSTEM;
+    }
+    if (find_user(config) == -1) {
+        log_error("user: there is no account %s other than root's",
+                  config->user);
+        return EXIT_USAGE;
+    }
+    if (action == CONFIG_STDIO)
+        return serve_one(config, HTTP_STDIO);
+    if (config->listen[0] == '\0' && getenv("GATEWAY_INTERFACE") != NULL &&
+        !is_listening(STDIN_FILENO))
+        return serve_one(config, HTTP_CGI);
+    return serve(config);
+}
+
+int
+main(int argc, char **argv)
+{
+    enum config_action action;
+    struct config config;
+    char why[1024];
+    int status = 0;
+
+    if (config_load(argc, argv, &config, &action, why, sizeof(why)) == -1) {
+        fprintf(stderr, "%s\n", why);
+        return EXIT_USAGE;
+    }
+    title_init(argc, argv);
+    if (action == CONFIG_HELP)
+        config_usage(stdout);
+    else if (action == CONFIG_VERSION)
+        printf("sandbox-fcgi %s\n", VERSION);
+    else
+        status = act(&config, action);
+    config_clear(&config);
+    return status;
+}

@@ -1,0 +1,73 @@
+/*
+ * ready.h - where a worker gets the process for its next run from.
+ *
+ * With a zygote: the queue of ready children that all workers share. Without
+ * one: a zygote of the worker's own, started for that run alone. Behind this
+ * header the two are the same.
+ */
+
+#ifndef SANDBOX_READY_H
+#define SANDBOX_READY_H
+
+#include "config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A confined process that waits for a job. Descriptors are owned; -1: none. */
+struct child {
+    size_t resident;   /* bytes it shares with the zygote it came from */
+    int job_fd;        /* non-blocking, as output_fd and report_fd */
+    int output_fd;
+    int report_fd;
+    int market_fd;
+    int work_fd;       /* its tmpfs; outlives it */
+    int pidfd;
+    int status_fd;     /* tells of its end */
+    int queue_fd;      /* of a cold start's own zygote */
+};
+
+enum ready_outcome {
+    READY_TAKEN,
+    READY_BUSY,         /* none came within the wait */
+    READY_CLIENT_GONE,
+    READY_FAILED        /* a cold start that did not start; it is logged */
+};
+
+/*
+ * Start the program sandbox-child as a zygote: exec'ed with an empty
+ * environment, as config->user when we are root, with queue_fd as its queue
+ * and log_fd as its standard error (both borrowed). once: for a single run.
+ * It dies with its parent. Returns its process id, or -1 with errno.
+ */
+pid_t ready_start_zygote(const struct config *config, int queue_fd,
+                         int log_fd, bool once);
+
+/*
+ * Take a child for one run. queue_fd is the shared queue's reading end, or -1
+ * for a cold start. Waits at most config->queue_wait, and not longer than
+ * client_fd (-1: none) is there. On READY_TAKEN fills *child, to be given to
+ * child_close().
+ */
+enum ready_outcome ready_take(const struct config *config, int queue_fd,
+                              int client_fd, struct child *child);
+
+/* Throw away what is in the queue: the children of a zygote that is dead. */
+void ready_drain(int queue_fd);
+
+/* Whether a child waits in the queue. */
+bool ready_waits(int queue_fd);
+
+/* Let go of the child; one that still runs is killed for it. */
+void child_close(struct child *child);
+
+/*
+ * When root: look config->user up, once, before the first fork, and become
+ * it for good. Both return 0, or -1 (unknown or root's; errno). The second is
+ * safe between fork and exec.
+ */
+int find_user(const struct config *config);
+int drop_privileges(void);
+
+#endif

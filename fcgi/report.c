@@ -1,0 +1,168 @@
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 4 };
+
+struct member {
+    const char *name;
+    enum json_kind kind;  /* what it must be, when it is not null */
+    bool may_be_null;
+    struct span *value;   /* at NULL when null */
+};
+
+/*
+ * Read an object that has exactly the members of table, in any order. Returns
+ * whether it is one; fills each value.
+ */
+static bool
+read_object(struct span raw, const struct member *table, size_t count)
+{
+    struct json_reader reader;
+    struct span name, value;
+    size_t found = 0;
+    int more;
+
+    json_reader_init(&reader, raw, MAX_DEPTH);
+    while ((more = json_member(&reader, &name, &value)) == 1) {
+        size_t i = 0;
+
+        while (i < count && !json_string_equals(name, table[i].name))
+            i++;
+        if (i == count || table[i].value->at != NULL)
+            return false;
+        found++;
+        if (json_kind(value) == table[i].kind)
+            *table[i].value = value;
+        else if (json_kind(value) != JSON_NULL || !table[i].may_be_null)
+            return false;
+    }
+    return more == 0 && found == count;
+}
+
+static bool
+all_strings(struct span raw)
+{
+    struct json_reader reader;
+    struct span value;
+    int more;
+
+    json_reader_init(&reader, raw, MAX_DEPTH);
+    while ((more = json_element(&reader, &value)) == 1)
+        if (json_kind(value) != JSON_STRING)
+            return false;
+    return more == 0;
+}
+
+/* The kinds that a child can know of; the others are the worker's to say. */
+static bool
+is_childs_kind(struct span kind)
+{
+    static const char *const kinds[] = {
+        "exception", "exit", "timeout", "memory",
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (json_string_equals(kind, kinds[i]))
+            return true;
+    return false;
+}
+
+static bool
+read_error(struct span raw, struct report *report)
+{
+    struct span line = {NULL, 0};
+    const struct member members[] = {
+        {"kind", JSON_STRING, false, &report->error_kind},
+        {"type", JSON_STRING, false, &report->error_type},
+        {"message", JSON_STRING, false, &report->error_message},
+        {"traceback", JSON_STRING, false, &report->error_traceback},
+        {"line", JSON_NUMBER, true, &line},
+    };
+
+    if (!read_object(raw, members, sizeof(members) / sizeof(members[0])) ||
+        !is_childs_kind(report->error_kind))
+        return false;
+    if (line.at != NULL) {
+        double number = json_number(line);
+
+        if (!(number >= 1 && number <= 1e9))
+            return false;
+        report->error_line = (long)number;
+    }
+    report->has_error = true;
+    return true;
+}
+
+static bool
+read_figure(struct span raw, struct report *report)
+{
+    const struct member members[] = {
+        {"type", JSON_STRING, false, &report->figure_type},
+        {"message", JSON_STRING, false, &report->figure_message},
+    };
+
+    return read_object(raw, members, sizeof(members) / sizeof(members[0]));
+}
+
+static bool
+read_report(struct span line, struct report *report)
+{
+    struct span error = {NULL, 0}, figure = {NULL, 0};
+    const struct member members[] = {
+        {"result", JSON_STRING, true, &report->result},
+        {"error", JSON_OBJECT, true, &error},
+        {"figure", JSON_OBJECT, true, &figure},
+        {"limit", JSON_STRING, true, &report->limit},
+        {"notes", JSON_ARRAY, false, &report->notes},
+    };
+
+    return read_object(line, members, sizeof(members) / sizeof(members[0])) &&
+           all_strings(report->notes) &&
+           (error.at == NULL || read_error(error, report)) &&
+           (figure.at == NULL || read_figure(figure, report));
+}
+
+/* `  File "/tmp/main.py", line 12 in name` gives 12; other lines 0. */
+static long
+read_place(struct span line)
+{
+    static const char start[] = "  File \"/tmp/main.py\", line ";
+    size_t at = sizeof(start) - 1;
+    long number = 0;
+
+    if (line.len < at || memcmp(line.at, start, at) != 0)
+        return 0;
+    for (; at < line.len && line.at[at] >= '0' && line.at[at] <= '9'; at++)
+        if (number < 100000000)
+            number = number * 10 + (line.at[at] - '0');
+    return number;
+}
+
+void
+report_parse(const char *text, size_t len, struct report *report)
+{
+    const char *end = text + len;
+    long place = 0;
+
+    memset(report, 0, sizeof(*report));
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        struct span line = {text, 0};
+
+        if (newline == NULL)
+            break;  /* cut off by a kill */
+        line.len = (size_t)(newline - text);
+        text = newline + 1;
+        if (line.len > 0 && line.at[0] == '{') {
+            memset(report, 0, sizeof(*report));
+            report->is_valid = read_report(line, report);
+        } else if (place == 0) {
+            place = read_place(line);  /* the innermost comes first */
+        }
+    }
+    if (!report->is_valid)
+        memset(report, 0, sizeof(*report));
+    report->place = place;
+}

@@ -1,0 +1,43 @@
+/*
+ * run.h - one run, from the job to its result.
+ *
+ * One loop over everything that can happen to a run. It believes nothing that
+ * comes out of the child, and never waits for anything but the child's end.
+ */
+
+#ifndef SANDBOX_RUN_H
+#define SANDBOX_RUN_H
+
+#include "capture.h"
+#include "collect.h"
+#include "config.h"
+#include "ready.h"
+#include "request.h"
+#include "verdict.h"
+
+#include <stdbool.h>
+
+/* All that a reply tells. */
+struct result {
+    struct capture output;
+    struct text report_text;   /* what the spans in report point into */
+    struct report report;
+    struct ending ending;
+    struct collected collected;
+    struct verdict verdict;
+};
+
+/*
+ * Run the job in the child and wait for its end; kill it when its time is up,
+ * when it takes too much, and when client_fd (-1: none) goes away. The child
+ * stays the caller's to close, its process is dead.
+ *
+ * Fills *result, for result_clear(). Returns 0; or -1 when nobody is left to
+ * be told, with *result empty.
+ */
+int run_job(const struct config *config, const struct job *job,
+            struct child *child, int client_fd, struct result *result);
+
+void result_clear(struct result *result);
+
+#endif

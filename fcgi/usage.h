@@ -1,0 +1,22 @@
+/*
+ * usage.h - how much memory a run uses, all its processes together.
+ *
+ * The watchdog's measure where no memory cgroup is: looked at from outside,
+ * in /proc.
+ */
+
+#ifndef SANDBOX_USAGE_H
+#define SANDBOX_USAGE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Bytes of resident memory in a process and all its descendants, less
+ * `inherited` that the first one shares with the zygote. Pages that the run's
+ * processes share count once when that makes the difference between at most
+ * `most` and more. 0 when the process is gone.
+ */
+size_t usage_memory(int pidfd, size_t inherited, size_t most);
+
+#endif

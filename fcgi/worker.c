@@ -1,0 +1,306 @@
+#include "worker.h"
+
+#include "log.h"
+#include "ready.h"
+#include "reply.h"
+#include "request.h"
+#include "run.h"
+#include "text.h"
+#include "title.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* What Python's json reads without coming near its recursion limit. */
+enum { JSON_MAX_DEPTH = 200 };
+
+enum { ID_MAX = 64 };
+
+enum outcome { RAN_WELL = 0, RAN_BADLY = 1, NOT_RUN = 2 };
+
+static void
+make_problem(struct problem *problem, int status, const char *title,
+             const char *detail)
+{
+    *problem = (struct problem){.status = status};
+    snprintf(problem->title, sizeof(problem->title), "%s", title);
+    snprintf(problem->detail, sizeof(problem->detail), "%s", detail);
+}
+
+static void
+send_problem(struct http *http, const struct problem *problem,
+             const char *header)
+{
+    struct text text = {0};
+
+    reply_problem(problem, &text);
+    http_begin(http, problem->status, "application/problem+json", header);
+    http_write(http, text.data, text.len);
+    text_clear(&text);
+}
+
+/* The server's own id for the request, if it is fit for logs; or a new one. */
+static void
+find_id(const struct http *http, char id[static ID_MAX + 1])
+{
+    const char *given = http_param(http, "REQUEST_ID");
+    unsigned char random[16];
+    size_t len = 0;
+
+    while (given != NULL && len <= ID_MAX &&
+           (isalnum((unsigned char)given[len]) || given[len] == '-'))
+        len++;
+    if (len > 0 && len <= ID_MAX && given[len] == '\0') {
+        memcpy(id, given, len + 1);
+        return;
+    }
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        memset(random, 0, sizeof(random));
+    for (size_t i = 0; i < sizeof(random); i++)
+        sprintf(id + 2 * i, "%02x", random[i]);
+}
+
+/*** GET ***/
+
+static void
+serve_health(const struct worker *worker, struct http *http)
+{
+    struct scoreboard *scoreboard = worker->scoreboard;
+    struct text text = {0};
+    bool is_warm;
+
+    if (worker->queue_fd != -1 && ready_waits(worker->queue_fd))
+        scoreboard->is_warm = true;
+    is_warm = worker->queue_fd == -1 || scoreboard->is_warm;
+    if (is_warm)
+        reply_health("ok", NULL, &text);
+    else
+        reply_health("unavailable", scoreboard->reason, &text);
+    http_begin(http, is_warm ? 200 : 503, "application/json",
+               is_warm ? NULL : "Retry-After: 1");
+    http_write(http, text.data, text.len);
+    text_clear(&text);
+}
+
+static void
+serve_get(const struct worker *worker, struct http *http, const char *path,
+          bool is_get)
+{
+    static const char health[] = "/healthz";
+    struct problem problem;
+    size_t len = strlen(path);
+
+    /* The responder may be mapped below any prefix. */
+    bool is_health = len >= sizeof(health) - 1 &&
+                     strcmp(path + len - (sizeof(health) - 1), health) == 0;
+
+    if (is_health && is_get) {
+        serve_health(worker, http);
+    } else if (is_get) {
+        make_problem(&problem, 404, "Not Found", "There is nothing to GET "
+                     "here but /healthz; a program is run by POST.");
+        send_problem(http, &problem, NULL);
+    } else {
+        make_problem(&problem, 405, "Method Not Allowed", is_health
+                         ? "Use GET." : "A program is run by POST.");
+        send_problem(http, &problem, is_health ? "Allow: GET, HEAD"
+                                               : "Allow: POST");
+    }
+}
+
+/*** POST ***/
+
+static int
+parse(const struct config *config, struct http *http, const char *body,
+      size_t len, struct job *job, struct problem *problem)
+{
+    const struct request_limits limits = {
+        .max_body = config->max_body,
+        .max_code = config->max_code,
+        .max_files = (size_t)config->max_files,
+        .max_file_bytes = config->max_file_bytes,
+        .timeout = config->timeout / 1000.0,
+        .max_depth = JSON_MAX_DEPTH,
+    };
+    const char *type = http->front == HTTP_STDIO
+                           ? "application/json"
+                           : http_param(http, "CONTENT_TYPE");
+
+    return request_parse(type, body, len, &limits, job, problem);
+}
+
+/* Why no child was to be had. Returns -1, or -2 when nobody is to be told. */
+static int
+explain(const struct worker *worker, enum ready_outcome outcome,
+        struct problem *problem)
+{
+    char detail[sizeof(problem->detail)];
+
+    if (outcome == READY_CLIENT_GONE)
+        return -2;
+    if (outcome == READY_BUSY && worker->scoreboard->is_warm)
+        snprintf(detail, sizeof(detail), "All %d places for runs stayed busy "
+                 "for %g s. Try again a little later.",
+                 worker->config->max_runs,
+                 worker->config->queue_wait / 1000.0);
+    else
+        snprintf(detail, sizeof(detail), "No sandbox can be had: %s",
+                 worker->scoreboard->reason[0] != '\0'
+                     ? worker->scoreboard->reason
+                     : "it did not start; the log says why.");
+    make_problem(problem, 503, "Service Unavailable", detail);
+    return -1;
+}
+
+/*
+ * Take a child and give it the job's files. Returns 0; -1 with *problem
+ * filled, or -2 when nobody is to be told.
+ */
+static int
+take_child(const struct worker *worker, const struct http *http,
+           const struct job *job, struct child *child,
+           struct problem *problem)
+{
+    enum ready_outcome outcome =
+        ready_take(worker->config, worker->queue_fd, http_client(http),
+                   child);
+
+    if (outcome != READY_TAKEN)
+        return explain(worker, outcome, problem);
+    worker->scoreboard->is_warm = true;
+    if (collect_put(child->work_fd, job) == 0)
+        return 0;
+    child_close(child);
+    make_problem(problem, 400, "Bad Request", errno == ENOSPC
+                     ? "files: they do not fit into the working directory "
+                       "(work_size)."
+                     : "files: they cannot be written.");
+    snprintf(problem->member, sizeof(problem->member), "files");
+    return -1;
+}
+
+static void
+log_run(const struct result *result, const char *id)
+{
+    const struct ending *ending = &result->ending;
+
+    log_info("run %s: %s, %.3f s, cpu %.3f s, memory %zu, output %llu, "
+             "figures %zu, files %zu", id, result->verdict.kind,
+             ending->seconds, ending->cpu_seconds, ending->peak_memory,
+             (unsigned long long)result->output.total,
+             result->collected.figure_count, result->collected.file_count);
+}
+
+static enum outcome
+send_result(struct http *http, const struct result *result, const char *id)
+{
+    char header[ID_MAX + 16];
+
+    snprintf(header, sizeof(header), "X-Run-Id: %s", id);
+    http_begin(http, 200, "application/json", header);
+    if (reply_print(result, id, http_write, http) == -1)
+        log_info("run %s: the client left before the end of the reply", id);
+    return result->verdict.error.len == 0 ? RAN_WELL : RAN_BADLY;
+}
+
+/* One program: read it, run it, tell what came of it. */
+static enum outcome
+serve_run(const struct worker *worker, struct http *http, const char *id)
+{
+    const struct config *config = worker->config;
+    enum outcome outcome = NOT_RUN;
+    struct problem problem;
+    struct job job = {0};
+    struct child child;
+    struct result result;
+    char *body = NULL;
+    size_t len;
+    int rc;
+
+    if ((rc = http_body(http, config->max_body, &body, &len, &problem)) == 0 &&
+        (rc = parse(config, http, body, len, &job, &problem)) == 0 &&
+        (rc = take_child(worker, http, &job, &child, &problem)) == 0) {
+        if (run_job(config, &job, &child, http_client(http), &result) == 0) {
+            log_run(&result, id);
+            outcome = send_result(http, &result, id);
+            result_clear(&result);
+        } else {
+            log_info("run %s: ended, since the client left", id);
+        }
+        child_close(&child);
+    }
+    if (rc == -1) {
+        log_info("request %s: %d %s", id, problem.status, problem.detail);
+        send_problem(http, &problem, problem.status == 503 ? "Retry-After: 2"
+                                                           : NULL);
+    }
+    job_clear(&job);
+    free(body);
+    return outcome;
+}
+
+/* The product: a request comes in, a reply goes out, whatever is asked. */
+static enum outcome
+serve(const struct worker *worker, struct http *http)
+{
+    const char *method = http_param(http, "REQUEST_METHOD");
+    const char *path = http_param(http, "PATH_INFO");
+    struct problem problem;
+    char id[ID_MAX + 1];
+
+    find_id(http, id);
+    if (path == NULL || *path == '\0')
+        path = http_param(http, "SCRIPT_NAME");
+    if (http->front == HTTP_STDIO)
+        return serve_run(worker, http, id);
+    if (method == NULL || strcmp(method, "POST") != 0) {
+        bool is_get = method != NULL && (strcmp(method, "GET") == 0 ||
+                                         strcmp(method, "HEAD") == 0);
+
+        serve_get(worker, http, path != NULL ? path : "", is_get);
+        return NOT_RUN;
+    }
+    if (!http_accepts(http_param(http, "HTTP_ACCEPT"), "application/json")) {
+        make_problem(&problem, 406, "Not Acceptable", "The reply of a run is "
+                     "application/json; Accept does not allow that.");
+        send_problem(http, &problem, NULL);
+        return NOT_RUN;
+    }
+    return serve_run(worker, http, id);
+}
+
+void
+worker_run(const struct worker *worker)
+{
+    struct http http;
+
+    title_set("sandbox-fcgi: worker");
+    signal(SIGCHLD, SIG_IGN);  /* a cold start's zygote is nobody's to wait for */
+    http_init();
+    for (;;) {
+        if (http_accept(&http, worker->listen_fd) == -1)
+            continue;
+        serve(worker, &http);
+        http_finish(&http);
+    }
+}
+
+int
+worker_once(const struct worker *worker, enum http_front front)
+{
+    struct http http;
+    enum outcome outcome;
+
+    signal(SIGCHLD, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    http_open(&http, front);
+    outcome = serve(worker, &http);
+    http_finish(&http);
+    /* A CGI server takes another status for a failure of the program. */
+    return front == HTTP_STDIO ? (int)outcome : 0;
+}
