@@ -1,0 +1,141 @@
+# sandbox-fcgi: run strangers' Python behind nginx. `make help` lists what
+# can be made.
+
+VERSION = 0.1
+PORT = 8080
+BUILD = build
+
+# The system's Python: the one that its libraries are packaged for.
+PYTHON = /usr/bin/python3
+
+CFLAGS = -O2 -g
+WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wformat=2 -Wundef
+HARDENING = -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+	-fstack-clash-protection -fPIE
+BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
+	$(WARNINGS) -MMD -MP
+LDFLAGS = -pie -Wl,-z,relro,-z,now
+
+FCGI = main config master worker http request json report verdict capture \
+	collect run ready usage reply listen scoreboard log text
+CHILD = main zygote confine python die
+SHARED = title
+# What takes memory and gives memory, and is tested so.
+PURE = config request json report verdict capture reply text log
+
+FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih)
+CHILD_FLAGS = $(shell pkg-config --cflags python3-embed)
+CHILD_LIBS = $(shell pkg-config --libs python3-embed)
+
+PACKAGE = $(wildcard child/sandbox/*.py)
+
+DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
+	libinih-dev python3-dev python3-numpy python3-pandas \
+	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
+	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
+	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
+	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
+TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-hypothesis fcgiwrap \
+	spawn-fcgi procps binutils
+FUZZ_DEPENDENCIES = clang
+
+.PHONY: help all deps run test check fuzz clean test-deps fuzz-deps
+.DEFAULT_GOAL = help
+
+help: ## list what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 16
+
+all: $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
+	$(BUILD)/matplotlib/.done ## build both programs into build/
+
+run: deps ## install what is missing, build, and serve on PORT (8080)
+	@$(MAKE) --no-print-directory -s all
+	@exec nginx/run $(BUILD) $(PORT)
+
+test: test-deps ## install what is missing, build, and run all tests
+	@$(MAKE) --no-print-directory all check
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests
+
+deps: ## install the Debian packages that are missing, naming them first
+	@nginx/install-missing $(DEPENDENCIES)
+
+test-deps:
+	@nginx/install-missing $(DEPENDENCIES) $(TEST_DEPENDENCIES)
+
+fuzz-deps:
+	@nginx/install-missing $(DEPENDENCIES) $(FUZZ_DEPENDENCIES)
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+### The programs
+
+FCGI_OBJECTS = $(FCGI:%=$(BUILD)/fcgi/%.o) $(SHARED:%=$(BUILD)/child/%.o)
+CHILD_OBJECTS = $(CHILD:%=$(BUILD)/child/%.o) $(SHARED:%=$(BUILD)/child/%.o)
+
+$(BUILD)/sandbox-fcgi: $(FCGI_OBJECTS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(FCGI_LIBS)
+
+$(BUILD)/sandbox-child: $(CHILD_OBJECTS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(CHILD_LIBS)
+
+$(BUILD)/fcgi/%.o: fcgi/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/child/%.o: child/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -c -o $@ $<
+
+# The package, compiled, since nothing can be written beside it in a run.
+$(BUILD)/python/.done: $(PACKAGE)
+	@mkdir -p $(@D)/sandbox
+	cp $(PACKAGE) $(@D)/sandbox/
+	$(PYTHON) -m compileall -q $(@D)/sandbox
+	@touch $@
+
+# matplotlib's list of fonts, which takes it seconds to make.
+$(BUILD)/matplotlib/.done:
+	@mkdir -p $(@D)
+	MPLCONFIGDIR=$(@D) $(PYTHON) -c 'import matplotlib.font_manager'
+	@touch $@
+
+### Unit tests, under sanitizers
+
+UNITS = $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
+SANITIZE = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+PURE_OBJECTS = $(PURE:%=$(BUILD)/asan/%.o)
+
+check: $(UNITS:%=$(BUILD)/unit/%) ## run the unit tests of the C modules
+	@set -e; for unit in $^; do $$unit; done
+
+$(BUILD)/asan/%.o: fcgi/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SANITIZE) -c -o $@ $<
+
+$(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SANITIZE) -o $@ $^ $(FCGI_LIBS) -lcmocka
+
+### Fuzzing
+
+FUZZ_SECONDS = 60
+FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+
+fuzz: fuzz-deps ## run each libFuzzer harness for a minute
+	@$(MAKE) --no-print-directory $(FUZZERS:%=$(BUILD)/fuzz/%)
+	@set -e; for fuzzer in $(FUZZERS); do \
+		mkdir -p $(BUILD)/corpus/$$fuzzer; \
+		$(BUILD)/fuzz/$$fuzzer -max_total_time=$(FUZZ_SECONDS) \
+			-artifact_prefix=$(BUILD)/fuzz/ -print_final_stats=1 \
+			$(BUILD)/corpus/$$fuzzer tests/fuzz/seeds/$$fuzzer; \
+	done
+
+$(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c)
+	@mkdir -p $(@D)
+	clang $(BASE) -MF $@.d -g -O1 -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all -o $@ $^ $(FCGI_LIBS)
+
+-include $(wildcard $(BUILD)/*/*.d)
