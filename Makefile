@@ -55,7 +55,7 @@ run: deps ## install what is missing, build, and serve on PORT (8080)
 
 test: test-deps ## install what is missing, build, and run all tests
 	@$(MAKE) --no-print-directory all check
-	$(PYTHON) -m pytest -q -p no:cacheprovider tests
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider tests
 
 deps: ## install the Debian packages that are missing, naming them first
 	@nginx/install-missing $(DEPENDENCIES)

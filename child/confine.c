@@ -180,6 +180,24 @@ piece_place(struct piece *piece)
     close(piece->tree_fd);
 }
 
+/* Whether every run has something of its own at that path. */
+static bool
+is_covered(const char *path)
+{
+    static const char *const covered[] = {
+        "/dev", "/proc", "/run", "/tmp", "/var/tmp", INSIDE_WORK,
+    };
+
+    for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++) {
+        size_t len = strlen(covered[i]);
+
+        if (strncmp(path, covered[i], len) == 0 &&
+            (path[len] == '/' || path[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* The empty directories, links and small files that a root needs. */
 static void
 make_skeleton(void)
@@ -236,6 +254,9 @@ setup_root(const struct sources *sources)
     if (sources->matplotlib != NULL)
         count += piece_take(&pieces[count], sources->matplotlib, FONT_LISTS);
     for (char **path = sources->python_path; *path != NULL; path++) {
+        if (is_covered(*path))
+            die("python_path: %s would be hidden by what a run has of its "
+                "own there; choose a directory elsewhere", *path);
         if (count == VISIBLE_COUNT + EXTRA_MAX)
             die("python_path has too many directories");
         if (!piece_take(&pieces[count++], *path, *path))

@@ -113,7 +113,8 @@ static _Noreturn void
 become_zygote(const struct config *config, char **arguments, pid_t parent,
               int queue_fd, int log_fd)
 {
-    static const char message[] = "cannot start the sandbox-child program\n";
+    static const char message[] = "cannot start the sandbox-child program: ";
+    const char *why;
     char *const no_environment[] = {NULL};
     sigset_t none;
     int null = open("/dev/null", O_RDWR);
@@ -133,7 +134,10 @@ become_zygote(const struct config *config, char **arguments, pid_t parent,
         signal(SIGPIPE, SIG_DFL) != SIG_ERR &&
         signal(SIGCHLD, SIG_DFL) != SIG_ERR)
         execve(config->child, arguments, no_environment);
+    why = strerrordesc_np(errno);
     (void)!write(2, message, sizeof(message) - 1);
+    (void)!write(2, why, strlen(why));
+    (void)!write(2, "\n", 1);
     _exit(111);
 }
 

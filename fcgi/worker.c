@@ -219,7 +219,7 @@ serve_run(const struct worker *worker, struct http *http, const char *id)
     struct child child;
     struct result result;
     char *body = NULL;
-    size_t len;
+    size_t len = 0;
     int rc;
 
     if ((rc = http_body(http, config->max_body, &body, &len, &problem)) == 0 &&
@@ -240,6 +240,8 @@ serve_run(const struct worker *worker, struct http *http, const char *id)
                                                            : NULL);
     }
     job_clear(&job);
+    if (body != NULL)
+        explicit_bzero(body, len);  /* the key stands in it */
     free(body);
     return outcome;
 }

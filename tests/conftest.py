@@ -4,11 +4,16 @@ each test; `start` gives a test an instance with options of its own."""
 import pathlib
 import sys
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from service import Service, wait_for  # noqa: E402
+
+# Nothing is written beside the sources, and a busy machine fails no test.
+hypothesis.settings.register_profile("here", database=None, deadline=None)
+hypothesis.settings.load_profile("here")
 
 
 @pytest.fixture(scope="session")

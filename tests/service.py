@@ -161,7 +161,10 @@ class Service:
                 return self.get("/healthz").status == 200
             except OSError:
                 return False
-        wait_for(warm, seconds, "a warm child")
+        try:
+            wait_for(warm, seconds, "a warm child")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}:\n{self.log.read_text()[-2000:]}")
 
     def end(self):
         """End both; say what is left, as an error."""
