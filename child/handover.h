@@ -41,7 +41,7 @@ enum {
     HANDOVER_FD_COUNT
 };
 
-/* Beside the descriptors: resident KiB inherited at the fork. */
+/* Beside the descriptors: anonymous KiB inherited at the fork. */
 enum { HANDOVER_BYTES = 4 };
 
 /* Worker to zygote: the child has left the queue; fork another. */

@@ -36,7 +36,7 @@ struct child {
     int pidfd;      /* both owned until the child's end */
     int status_fd;
     int theirs[HANDOVER_FD_COUNT];  /* the worker's ends, until handed over */
-    unsigned int resident_kib;
+    unsigned int inherited_kib;
 };
 
 struct zygote {
@@ -72,17 +72,18 @@ count(const struct zygote *zygote, enum state state)
     return found;
 }
 
-/* Resident memory of this process: what a forked child begins with. */
+/* Anonymous memory of this process: what a forked child begins with. */
 static unsigned int
-resident_kib(void)
+inherited_kib(void)
 {
     FILE *statm = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
+    unsigned long resident = 0, of_files = 0;
 
-    if (statm == NULL || fscanf(statm, "%*u %lu", &pages) != 1)
+    if (statm == NULL ||
+        fscanf(statm, "%*u %lu %lu", &resident, &of_files) != 2)
         die("cannot read /proc/self/statm: %m");
     fclose(statm);
-    return (unsigned int)(pages * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+    return (unsigned int)((resident - of_files) * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void
@@ -151,7 +152,7 @@ fork_child(struct zygote *zygote, struct child *child)
     make_socket_pair(&child->status_fd, &theirs[HANDOVER_STATUS]);
     theirs[HANDOVER_WORK] = confine_work_open(zygote->limits);
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
-    child->resident_kib = resident_kib();
+    child->inherited_kib = inherited_kib();
 
     confine_before_fork();
     child->pid = python_fork();
@@ -212,7 +213,7 @@ hand_over(struct zygote *zygote, struct child *child)
     };
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-    pack(bytes, child->resident_kib, sizeof(bytes));
+    pack(bytes, child->inherited_kib, sizeof(bytes));
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(child->theirs));

@@ -205,7 +205,7 @@ child_unpack(struct msghdr *message, const unsigned char *bytes,
     child->work_fd = fds[HANDOVER_WORK];
     child->pidfd = fds[HANDOVER_PIDFD];
     child->status_fd = fds[HANDOVER_STATUS];
-    child->resident = (size_t)unpack(bytes, HANDOVER_BYTES) * 1024;
+    child->inherited = (size_t)unpack(bytes, HANDOVER_BYTES) * 1024;
     return true;
 }
 

@@ -17,7 +17,7 @@
 
 /* A confined process that waits for a job. Descriptors are owned; -1: none. */
 struct child {
-    size_t resident;   /* bytes it shares with the zygote it came from */
+    size_t inherited;  /* bytes it shares with the zygote it came from */
     int job_fd;        /* non-blocking, as output_fd and report_fd */
     int output_fd;
     int report_fd;

@@ -173,7 +173,7 @@ read_status(struct run *run)
     ending->cpu_seconds =
         (double)(unpack(bytes + 4, 8) + unpack(bytes + 12, 8)) / 1e6;
     size_t peak = (size_t)unpack(bytes + 20, 8) * 1024;
-    peak = peak > run->child->resident ? peak - run->child->resident : 0;
+    peak = peak > run->child->inherited ? peak - run->child->inherited : 0;
     if (peak > ending->peak_memory)
         ending->peak_memory = peak;
 }
@@ -203,7 +203,7 @@ static void
 watch_memory(struct run *run)
 {
     struct ending *ending = &run->result->ending;
-    size_t used = usage_memory(run->child->pidfd, run->child->resident,
+    size_t used = usage_memory(run->child->pidfd, run->child->inherited,
                                run->config->memory);
 
     run->watch_at_ms = now_ms() + WATCH_MS;

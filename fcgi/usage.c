@@ -52,18 +52,18 @@ add_children(pid_t pid, pid_t *pids, size_t count)
     return count;
 }
 
-/* Resident memory: quick, and counts a shared page in each process. */
+/* Anonymous memory: quick, and counts a shared page in each process. */
 static size_t
-resident(pid_t pid)
+anonymous(pid_t pid)
 {
     char path[64], text[128];
-    unsigned long pages = 0;
+    unsigned long resident = 0, of_files = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
     read_small(path, text, sizeof(text));
-    if (sscanf(text, "%*u %lu", &pages) != 1)
+    if (sscanf(text, "%*u %lu %lu", &resident, &of_files) != 2)
         return 0;
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    return (resident - of_files) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Its share of it: slow, since the kernel walks every page for it. */
@@ -75,10 +75,10 @@ proportional(pid_t pid)
 
     snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
     read_small(path, text, sizeof(text));
-    line = strstr(text, "\nPss:");
+    line = strstr(text, "\nPss_Anon:");
     if (line == NULL)
-        return resident(pid);
-    return strtoul(line + 5, NULL, 10) * 1024;
+        return anonymous(pid);
+    return strtoul(line + 10, NULL, 10) * 1024;
 }
 
 static size_t
@@ -114,7 +114,7 @@ usage_memory(int pidfd, size_t inherited, size_t most)
         return 0;
     for (size_t i = 0; i < count; i++)
         count = add_children(pids[i], pids, count);
-    total = sum(pids, count, inherited, resident);
+    total = sum(pids, count, inherited, anonymous);
     if (total > most && count > 1)
         total = sum(pids, count, inherited, proportional);
     return total;

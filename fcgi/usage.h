@@ -12,10 +12,11 @@
 #include <sys/types.h>
 
 /*
- * Bytes of resident memory in a process and all its descendants, less
- * `inherited` that the first one shares with the zygote. Pages that the run's
- * processes share count once when that makes the difference between at most
- * `most` and more. 0 when the process is gone.
+ * Bytes of anonymous memory in a process and all its descendants, less
+ * `inherited` that the first one shares with the zygote. Mapped files do not
+ * count: they are the system's, or the run's own tmpfs with its own bound.
+ * Pages that the run's processes share count once when that makes the
+ * difference between at most `most` and more. 0 when the process is gone.
  */
 size_t usage_memory(int pidfd, size_t inherited, size_t most);
 

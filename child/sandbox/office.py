@@ -299,9 +299,10 @@ class Column:
     """One column of a table: its label and headings, and plain values.
 
     heads has one entry for each level of the table's columns.  exponent,
-    decimals and comma say how its numbers read best; timed, whether its
-    dates have a time of day.  In a mixed column, such as one of key figures,
-    each value stands for itself.
+    decimals and comma say how its numbers read best; is_number, whether all
+    that is there is numbers; timed, whether its dates have a time of day.
+    In a mixed column, such as one of key figures, each value stands for
+    itself.
     """
 
     label: object
@@ -312,6 +313,8 @@ class Column:
 
     def __post_init__(self):
         self.numbers = [v for v in self.values if type(v) in (int, float)]
+        self.is_number = bool(self.numbers) and all(
+            v is None or type(v) in (int, float) for v in self.values)
         self.timed = any(isinstance(v, dt.datetime) and v.time() != dt.time()
                          for v in self.values)
         self._measure()
@@ -332,12 +335,6 @@ class Column:
             self.decimals = 2
         else:
             self.decimals = 4 if most >= 0.01 else 6
-
-    @property
-    def is_number(self):
-        """Whether all that is there is numbers."""
-        return bool(self.numbers) and all(
-            v is None or type(v) in (int, float) for v in self.values)
 
     def alone(self, value):
         """A column of the same kind with this value only."""

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import sys
 
 from sandbox import figures, namespace
@@ -38,6 +39,7 @@ def warm(preload):
     what is lazy, so that all runs share the result. Nothing of it stays
     visible: figures are closed, files go to memory.
     """
+    environment = dict(os.environ)
     cold(preload)
     for library in (*namespace.LIBRARIES.values(), *PARTS):
         importlib.import_module(library)
@@ -45,6 +47,8 @@ def warm(preload):
     figures.prepare()
     use_libraries()
     close_fonts()
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]  # scikit-learn sets some
     gc.collect()
     gc.freeze()
     return 0
