@@ -1,5 +1,7 @@
 """Each test writes into a directory of its own and starts without notes."""
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -7,6 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "child"))
 matplotlib.use("Agg")
+# Where the tests run from is no place for hypothesis' notes.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY",
+                      os.path.join(tempfile.gettempdir(), "hypothesis"))
 
 
 @pytest.fixture(autouse=True)

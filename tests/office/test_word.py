@@ -15,7 +15,7 @@ from PIL import Image
 from sandbox import office
 from sandbox.word import inline, markdown, save_word
 
-FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[
+FUZZ = settings(max_examples=25, deadline=None, suppress_health_check=[
     HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 TEXT = st.text(st.characters(), max_size=80)
 MARKDOWN = st.lists(st.sampled_from(
