@@ -5,7 +5,7 @@ run        one run, from the job to its report
 namespace  what a program finds when it starts
 errors     what is said of a program that failed
 figures    every live figure, as PNG
-excel, word, office  the helpers save_excel and save_word
+excel, word, markdown, office  the helpers save_excel and save_word
 
 Nothing here is trusted: it shares its process with the program. Whatever
 it reports is checked by the responder, member by member.

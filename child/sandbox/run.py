@@ -105,6 +105,7 @@ class Run:
 
     def run_code(self):
         """Run the source, then main() where it was left to us."""
+        office.live_figures = figures.live
         names = fill(self.code, self.context)
         sys.argv = ["main.py"]
         sys.path[0] = os.getcwd()  # as for a script; till now ours was there
