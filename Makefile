@@ -117,7 +117,9 @@ $(BUILD)/asan/%.o: fcgi/%.c
 
 $(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SANITIZE) -o $@ $^ $(FCGI_LIBS) -lcmocka
+	$(CC) $(BASE) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(FCGI_LIBS) -lcmocka
+
+$(BUILD)/unit/http: $(BUILD)/asan/http.o
 
 ### Fuzzing
 
@@ -136,6 +138,6 @@ fuzz: fuzz-deps ## run each libFuzzer harness for a minute
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c)
 	@mkdir -p $(@D)
 	clang $(BASE) -MF $@.d -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o $@ $^ $(FCGI_LIBS)
+		-fno-sanitize-recover=all -o $@ $(filter %.c,$^) $(FCGI_LIBS)
 
 -include $(wildcard $(BUILD)/*/*.d)

@@ -84,7 +84,8 @@ capture_print(const struct capture *capture, struct text *text)
     }
     cut = cut_at_end(capture->data, head);
     start = place(capture, capture->total);  /* the oldest byte of the ring */
-    while (skipped < 3 && continues_character(capture->data[
+    while (skipped < 3 && skipped < capture->max - head &&
+           continues_character(capture->data[
                place(capture, capture->total + skipped)]))
         skipped++;
     dropped = capture->total - capture->max + cut + skipped;

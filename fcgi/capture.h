@@ -15,7 +15,7 @@
 
 struct capture {
     char *data;      /* owned; max bytes */
-    size_t max;
+    size_t max;      /* at least 4 */
     uint64_t total;  /* bytes seen */
 };
 

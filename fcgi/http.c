@@ -291,6 +291,16 @@ http_finish(struct http *http)
 
 /*** Accept ***/
 
+/* Is there a parameter before the q-value? Our types have none. */
+static bool
+is_narrowed(const char *parameters)
+{
+    if (*parameters != ';')
+        return false;
+    parameters += 1 + strspn(parameters + 1, " \t");
+    return (*parameters != 'q' && *parameters != 'Q') || parameters[1] != '=';
+}
+
 /* How closely a range of len bytes fits type: 0 not at all, 3 exactly. */
 static int
 fit(const char *range, size_t len, const char *type)
@@ -329,11 +339,14 @@ http_accepts(const char *accept, const char *type)
     while (*(accept += strspn(accept, " \t,")) != '\0') {
         const char *end = accept + strcspn(accept, ",");
         size_t len = strcspn(accept, " \t;,");
-        int closeness = fit(accept, len, type);
+        const char *parameters = accept + len + strspn(accept + len, " \t");
+        int closeness = 2 * fit(accept, len, type);
 
+        if (closeness > 0 && is_narrowed(parameters))
+            closeness--;
         if (closeness > best) {
             best = closeness;
-            q = quality(accept + len + strspn(accept + len, " \t"), end);
+            q = quality(parameters, end);
         }
         accept = end;
     }

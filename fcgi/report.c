@@ -21,7 +21,7 @@ read_object(struct span raw, const struct member *table, size_t count)
 {
     struct json_reader reader;
     struct span name, value;
-    size_t found = 0;
+    unsigned int found = 0;  /* a bit a member: a null leaves its span empty */
     int more;
 
     json_reader_init(&reader, raw, MAX_DEPTH);
@@ -30,15 +30,15 @@ read_object(struct span raw, const struct member *table, size_t count)
 
         while (i < count && !json_string_equals(name, table[i].name))
             i++;
-        if (i == count || table[i].value->at != NULL)
+        if (i == count || (found & 1u << i) != 0)
             return false;
-        found++;
+        found |= 1u << i;
         if (json_kind(value) == table[i].kind)
             *table[i].value = value;
         else if (json_kind(value) != JSON_NULL || !table[i].may_be_null)
             return false;
     }
-    return more == 0 && found == count;
+    return more == 0 && found == (1u << count) - 1;
 }
 
 static bool
@@ -143,7 +143,7 @@ read_place(struct span line)
 void
 report_parse(const char *text, size_t len, struct report *report)
 {
-    const char *end = text + len;
+    const char *end = len > 0 ? text + len : text;  /* NULL + 0 is undefined */
     long place = 0;
 
     memset(report, 0, sizeof(*report));

@@ -16,6 +16,18 @@ note_raw(struct verdict *verdict, struct span raw)
     text_raw(&verdict->notes, raw);
 }
 
+/* One by one: between its brackets an array may have nothing but space. */
+static void
+note_each(struct verdict *verdict, struct span array)
+{
+    struct json_reader reader;
+    struct span note;
+
+    json_reader_init(&reader, array, 1);
+    while (json_element(&reader, &note) == 1)
+        note_raw(verdict, note);
+}
+
 void
 verdict_note(struct verdict *verdict, const char *sentence)
 {
@@ -69,18 +81,14 @@ state_own(struct verdict *verdict, const char *kind, const char *type,
     text_clear(&raw_message);
 }
 
-/* The report's error under the static name of its kind, or no error. */
-static const char *
-reported_kind(const struct report *report)
+/* The report's error, when it is of that kind. */
+static void
+judge_reported(struct verdict *verdict, const struct report *report,
+               const char *kind)
 {
-    static const char *const kinds[] = {
-        "exception", "exit", "timeout", "memory",
-    };
-
-    for (size_t i = 0; report->has_error && i < 4; i++)
-        if (json_string_equals(report->error_kind, kinds[i]))
-            return kinds[i];
-    return NULL;
+    if (report->has_error && json_string_equals(report->error_kind, kind))
+        state(verdict, kind, report->error_type, report->error_message,
+              report->error_traceback, report->error_line);
 }
 
 static void
@@ -89,7 +97,9 @@ judge_time(struct verdict *verdict, const struct evidence *evidence)
     const struct ending *ending = evidence->ending;
     struct text message = {0};
 
-    if (!ending->was_interrupted)
+    judge_reported(verdict, evidence->report, "timeout");
+    if (!ending->was_interrupted || (evidence->report->has_error &&
+        json_string_equals(evidence->report->error_kind, "timeout")))
         return;
     text_print(&message, "The program was still running at its time limit of "
                "%g s", evidence->timeout);
@@ -112,6 +122,7 @@ judge_memory(struct verdict *verdict, const struct evidence *evidence)
 {
     char message[256];
 
+    judge_reported(verdict, evidence->report, "memory");
     if (!evidence->ending->was_memory)
         return;
     snprintf(message, sizeof(message), "The program and its subprocesses "
@@ -139,6 +150,20 @@ describe_signal(char *message, size_t size, int number)
              sigabbrev_np(number) != NULL ? sigabbrev_np(number) : "?", why);
 }
 
+/* Did the process end in another way than by its harness, or by us? */
+static bool
+has_crashed(const struct verdict *verdict, const struct evidence *evidence)
+{
+    const struct ending *ending = evidence->ending;
+
+    if (ending->was_killed || ending->was_memory)
+        return false;
+    if (ending->was_lost || ending->was_flood || !ending->is_known ||
+        WIFSIGNALED(ending->wait_status))
+        return true;
+    return !evidence->report->is_valid && verdict->error.len == 0;
+}
+
 static void
 judge_crash(struct verdict *verdict, const struct evidence *evidence)
 {
@@ -146,20 +171,23 @@ judge_crash(struct verdict *verdict, const struct evidence *evidence)
     int status = ending->wait_status;
     char message[512], type[32] = "os._exit";
 
+    if (!has_crashed(verdict, evidence))
+        return;
     if (ending->was_lost || !ending->is_known) {
         state_own(verdict, "crash", NULL, "The service lost the process that "
                   "ran the program; that is not the program's fault. Run it "
                   "again.", 0);
         return;
     }
-    if (WIFSIGNALED(status)) {
+    if (WIFSIGNALED(status))
         snprintf(type, sizeof(type), "SIG%s",
                  sigabbrev_np(WTERMSIG(status)) != NULL
                      ? sigabbrev_np(WTERMSIG(status)) : "?");
-        describe_signal(message, sizeof(message), WTERMSIG(status));
-    } else if (ending->was_flood) {
+    if (ending->was_flood) {  /* first: the signal is then the worker's own */
         snprintf(message, sizeof(message), "The program wrote without end to "
                  "descriptor 3, which is the service's own, and was killed.");
+    } else if (WIFSIGNALED(status)) {
+        describe_signal(message, sizeof(message), WTERMSIG(status));
     } else {
         snprintf(message, sizeof(message), "The program's process ended with "
                  "exit code %d before it could report: by os._exit(), or "
@@ -170,45 +198,43 @@ judge_crash(struct verdict *verdict, const struct evidence *evidence)
     state_own(verdict, "crash", type, message, 0);
 }
 
+static void
+judge_empty(struct verdict *verdict, const struct evidence *evidence)
+{
+    if (verdict->error.len == 0 && !evidence->has_output &&
+        evidence->report->result.at == NULL && !evidence->has_figures &&
+        !evidence->has_files)
+        state_own(verdict, "empty", NULL, "The program ended well, but "
+                  "printed nothing, has no result, no figure and no file. "
+                  "print() what is wanted, or end with an expression.", 0);
+}
+
 void
 verdict_limit(struct verdict *verdict, const char *sentence)
 {
     state_own(verdict, "limit", NULL, sentence, 0);
 }
 
+/* In the order of the contract's table: the first that holds is the error. */
 void
 verdict_reach(struct verdict *verdict, const struct evidence *evidence)
 {
-    const struct ending *ending = evidence->ending;
     const struct report *report = evidence->report;
-    const char *kind = reported_kind(report);
-    bool was_stopped = ending->was_killed || ending->was_memory;
-    bool has_result = report->result.at != NULL;
 
     verdict->kind = "ok";
-    if (kind != NULL)
-        state(verdict, kind, report->error_type, report->error_message,
-              report->error_traceback, report->error_line);
-    if (kind == NULL || strcmp(kind, "timeout") != 0)
-        judge_time(verdict, evidence);
+    judge_reported(verdict, report, "exception");
+    judge_reported(verdict, report, "exit");
+    judge_time(verdict, evidence);
     judge_memory(verdict, evidence);
-    if (!was_stopped && verdict->error.len == 0 &&
-        (!report->is_valid || ending->was_lost || ending->was_flood ||
-         !ending->is_known || WIFSIGNALED(ending->wait_status)))
-        judge_crash(verdict, evidence);
-    if (verdict->error.len == 0 && !evidence->has_output && !has_result &&
-        !evidence->has_figures && !evidence->has_files)
-        state_own(verdict, "empty", NULL, "The program ended well, but "
-                  "printed nothing, has no result, no figure and no file. "
-                  "print() what is wanted, or end with an expression.", 0);
+    judge_crash(verdict, evidence);
+    judge_empty(verdict, evidence);
     if (report->figure_message.at != NULL)
         state(verdict, "figure", report->figure_type, report->figure_message,
               no_text, 0);
     if (report->limit.at != NULL)
         state(verdict, "limit", null, report->limit, no_text, 0);
-    if (report->notes.at != NULL && report->notes.len > 2)  /* not just [] */
-        note_raw(verdict, (struct span){report->notes.at + 1,
-                                        report->notes.len - 2});
+    if (report->notes.at != NULL)
+        note_each(verdict, report->notes);
 }
 
 void

@@ -4,6 +4,7 @@ A block is a pair: the name of the method that writes it (word._Writer), and
 what it takes. A table is a Grid of text.
 """
 import dataclasses
+import os
 import re
 import textwrap
 import urllib.parse

@@ -1,6 +1,5 @@
 """save_word: text, tables and figures as a report one can hand on."""
 import io
-import os
 import sys
 
 from . import office
