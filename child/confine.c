@@ -203,8 +203,8 @@ static void
 make_skeleton(void)
 {
     static const char *const directories[] = {
-        "dev", "dev/shm", "etc", "opt", "proc", "run", "run/box", "tmp",
-        "var", "work",
+        "dev", "dev/shm", "etc", "mnt", "opt", "proc", "run", "run/box",
+        "tmp", "var", "work",
     };
     static const char *const links[][2] = {
         {"/proc/self/fd", "dev/fd"},
@@ -212,6 +212,7 @@ make_skeleton(void)
         {"/proc/self/fd/1", "dev/stdout"},
         {"/proc/self/fd/2", "dev/stderr"},
         {"/tmp", "var/tmp"},
+        {INSIDE_WORK, "mnt/data"},  /* what models call it out of habit */
     };
 
     for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)

@@ -5,6 +5,7 @@ import errno
 import json
 import linecache
 import os
+import re
 import socket
 import sys
 import traceback
@@ -132,9 +133,9 @@ def hint_for(error):
     return None
 
 
-def near(name, names):
+def near(name, names, cutoff=0.6):
     found = difflib.get_close_matches(
-        str(name), [str(other) for other in names], 1, 0.6)
+        str(name), [str(other) for other in names], 1, cutoff)
     return f"Did you mean {found[0]!r}?" if found else None
 
 
@@ -150,21 +151,29 @@ def hint_module(error):
         return (f"{name} is installed, but has no module {error.name!r}; its "
                 f"version is {getattr(sys.modules[name], '__version__', '?')}.")
     tops = {library.partition(".")[0] for library in LIBRARIES.values()}
-    guess = near(name, tops | sys.stdlib_module_names)
+    # Far more strict: 'plotly' is not a misspelt 'pty'.
+    guess = near(name, tops | sys.stdlib_module_names, 0.8)
     return (f"{guess or f'{name!r} is not installed here, and a program'}"
             f"{'' if guess else ' cannot install it.'} Installed are the "
             f"standard library and {libraries()}.")
 
 
 def hint_key(error):
-    """The columns there are, when a DataFrame was asked for another."""
+    """The columns there are, when a DataFrame was asked for another; also
+    when it was asked through groupby(), whose words hold the name."""
+    asked = error.args[0] if error.args else None
+    quoted = re.search(r"'([^']+)'|not found: (.+)", str(asked))
+    if quoted:
+        asked = quoted[1] or quoted[2]
     for frame, _ in traceback.walk_tb(error.__traceback__):
         owner = frame.f_locals.get("self")
+        if not hasattr(owner, "iloc"):
+            owner = getattr(owner, "obj", None)
         columns = getattr(owner, "columns", None)
         if columns is not None and hasattr(owner, "iloc"):
             listed = ", ".join(repr(name) for name in columns[:50])
             more = f" and {len(columns) - 50} more" if len(columns) > 50 else ""
-            guess = near(error.args[0], columns) if error.args else None
+            guess = near(asked, columns)
             return (f"The DataFrame has the columns {listed}{more}."
                     + (f" {guess}" if guess else ""))
     return None
@@ -173,6 +182,18 @@ def hint_key(error):
 def hint_name(error):
     import builtins
     return near(error.name, [*vars(sys.modules["__main__"]), *dir(builtins)])
+
+
+def hint_import(error):
+    found = re.match(r"cannot import name '(.+?)' from '(.+?)'", str(error))
+    return found and near(found[1], dir(sys.modules[found[2]]))
+
+
+def hint_syntax(error):
+    if (error.text or "").lstrip().startswith(("%", "!", "```")):
+        return ("This is no notebook: leave out lines that begin with %, ! "
+                "or ```, and install nothing.")
+    return None
 
 
 def hint_attribute(error):
@@ -190,7 +211,7 @@ NETWORK_ERRORS = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ECONNREFUSED,
 
 
 def hint_os(error):
-    if error.errno == errno.EROFS:
+    if error.errno == errno.EROFS or "non-existent directory" in str(error):
         return ("Only the working directory and /tmp can be written: use a "
                 "plain file name.")
     if error.errno == errno.ENOSPC:
@@ -211,6 +232,8 @@ def hint_input(error):
 
 HINTS = (
     (ModuleNotFoundError, hint_module),
+    (ImportError, hint_import),
+    (SyntaxError, hint_syntax),
     (KeyError, hint_key),
     (NameError, hint_name),
     (AttributeError, hint_attribute),

@@ -46,7 +46,51 @@ def prepare():
 
     __init__._numbers_figures = True
     Figure.__init__ = __init__
+    let_show_end_figures()
     add_cjk_fonts(font_manager)
+
+
+#: Figures that show() was called on: returned even when closed after it.
+shown = []
+#: A program may show and close without end.
+SHOWN_MAX = 200
+
+
+def is_shown(figure):
+    return any(figure is other for other in shown)
+
+
+def let_show_end_figures():
+    """Let plt.show() end a figure, as it does where windows open and in a
+    notebook: what pyplot plots next begins one of its own.
+
+    Saving is still of the figure shown: programs do it in that order too.
+    """
+    from matplotlib import pyplot
+    from matplotlib._pylab_helpers import Gcf
+
+    def show(*args, **kwargs):
+        for manager in Gcf.figs.values():
+            figure = manager.canvas.figure
+            if len(shown) < SHOWN_MAX and not is_shown(figure):
+                shown.append(figure)
+
+    def begin_anew(function, clears=False):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            manager = Gcf.get_active()
+            if manager and is_shown(manager.canvas.figure):
+                Gcf.figs.pop(manager.num, None)  # not destroyed
+                if clears:
+                    return None  # the next figure is still to come
+            return function(*args, **kwargs)
+        return call
+
+    pyplot.show = functools.wraps(pyplot.show)(show)
+    for name in ("gca", "axes", "subplot", "subplot2grid"):
+        setattr(pyplot, name, begin_anew(getattr(pyplot, name)))
+    for name in ("clf", "cla"):
+        setattr(pyplot, name, begin_anew(getattr(pyplot, name), True))
 
 
 def add_cjk_fonts(font_manager):
@@ -80,13 +124,37 @@ def add_cjk_fonts(font_manager):
         return paths if font.fname in paths else [*paths, font.fname]
 
     manager._find_fonts_by_props = find_with_cjk
+    add_cjk_to_mathtext(found[0].fname)
+
+
+def add_cjk_to_mathtext(path):
+    """The same for a text that has a formula in it: mathtext draws all of
+    it, and knows no fallback but its own."""
+    from matplotlib import _mathtext, font_manager
+    # Not public either, and the same from 3.6 to 3.10.
+    original = getattr(_mathtext.UnicodeFonts, "_get_glyph", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def _get_glyph(self, fontname, font_class, sym):
+        if len(sym) == 1 and ord(sym) >= 0x1100:
+            font = font_manager.get_font(path)
+            own = self._get_font(fontname)
+            if font.get_char_index(ord(sym)) and not (
+                    own and own.get_char_index(ord(sym))):
+                return font, ord(sym), False
+        return original(self, fontname, font_class, sym)
+
+    _mathtext.UnicodeFonts._get_glyph = _get_glyph
 
 
 def live():
     """The figures there are, in order of creation.
 
-    pyplot's, and those made without pyplot that something still refers to.
-    A figure that was closed is not live, even when a variable holds it.
+    pyplot's, those shown, and those made without pyplot that something
+    still refers to. A figure that was closed and not shown before is not
+    live, even when a variable holds it.
     """
     if "matplotlib.figure" not in sys.modules:
         return []
@@ -99,7 +167,8 @@ def live():
               if isinstance(thing, Figure)
               and getattr(thing.canvas, "manager", None) is None]
     unnumbered = itertools.count(1 << 60)
-    return sorted(managed + others, key=lambda figure: getattr(
+    found = {id(it): it for it in managed + shown + others}
+    return sorted(found.values(), key=lambda figure: getattr(
         figure, "_sandbox_number", None) or next(unnumbered))
 
 
