@@ -49,6 +49,9 @@ http_init(void)
     sigaction(SIGALRM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     FCGX_Init();
+    /* It has taken these, for an accept() of its own. */
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGUSR1, SIG_DFL);
 }
 
 int
@@ -100,12 +103,12 @@ http_param(const struct http *http, const char *name)
     }
 }
 
-int
+struct pollfd
 http_client(const struct http *http)
 {
     if (http->front == HTTP_FASTCGI)
-        return http->fastcgi.ipcFd;
-    return STDOUT_FILENO;
+        return (struct pollfd){http->fastcgi.ipcFd, POLLIN | POLLRDHUP, 0};
+    return (struct pollfd){STDOUT_FILENO, 0, 0};
 }
 
 /*** The body ***/
@@ -246,6 +249,7 @@ http_begin(struct http *http, int status, const char *type,
            const char *header)
 {
     struct text head = {0};
+    const char *method;
 
     http->status = status;
     if (http->front == HTTP_STDIO)
@@ -258,6 +262,8 @@ http_begin(struct http *http, int status, const char *type,
                header != NULL ? header : "", header != NULL ? "\r\n" : "");
     http_write(http, head.data, head.len);
     text_clear(&head);
+    method = http_param(http, "REQUEST_METHOD");
+    http->is_bodiless = method != NULL && strcmp(method, "HEAD") == 0;
 }
 
 int
@@ -265,6 +271,8 @@ http_write(void *context, const char *text, size_t len)
 {
     struct http *http = context;
 
+    if (http->is_bodiless)
+        return 0;
     if (http->front == HTTP_FASTCGI)
         return FCGX_PutStr(text, (int)len, http->fastcgi.out) == (int)len
                    ? 0 : -1;

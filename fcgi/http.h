@@ -12,6 +12,7 @@
 #include "request.h"
 
 #include <fcgiapp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,6 +22,7 @@ struct http {
     enum http_front front;
     FCGX_Request fastcgi;
     int status;     /* of the reply that was begun, 0 before */
+    bool is_bodiless;  /* HEAD: all but the headers is dropped */
 };
 
 /*
@@ -49,8 +51,12 @@ const char *http_param(const struct http *http, const char *name);
 int http_body(struct http *http, size_t max, char **body, size_t *len,
               struct problem *problem);
 
-/* To poll for the reader's leaving (POLLRDHUP, POLLERR); -1: none. */
-int http_client(const struct http *http);
+/*
+ * To poll for the reader's leaving. Where one socket is both input and output
+ * (CGI, --stdio), its shutdown behind the body is no leaving, and not asked
+ * for.
+ */
+struct pollfd http_client(const struct http *http);
 
 /*
  * Write status and headers: type, and header ("Name: value") when not NULL.

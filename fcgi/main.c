@@ -110,8 +110,7 @@ act(struct config *config, enum config_action action)
     }
     if (action == CONFIG_STDIO)
         return serve_one(config, HTTP_STDIO);
-    if (config->listen[0] == '\0' && getenv("GATEWAY_INTERFACE") != NULL &&
-        !is_listening(STDIN_FILENO))
+    if (getenv("GATEWAY_INTERFACE") != NULL && !is_listening(STDIN_FILENO))
         return serve_one(config, HTTP_CGI);
     return serve(config);
 }

@@ -280,14 +280,15 @@ now_ms(void)
 }
 
 static enum ready_outcome
-wait_for_child(int queue_fd, int client_fd, int wait_ms, struct child *child)
+wait_for_child(int queue_fd, struct pollfd client, int wait_ms,
+               struct child *child)
 {
     int64_t until = now_ms() + wait_ms;
 
     for (;;) {
         struct pollfd polled[] = {
             {queue_fd, POLLIN, 0},
-            {client_fd, POLLRDHUP, 0},
+            {client.fd, client.events & ~POLLIN, 0},
         };
         int64_t left = until - now_ms();
 
@@ -312,7 +313,8 @@ wait_for_child(int queue_fd, int client_fd, int wait_ms, struct child *child)
 }
 
 static enum ready_outcome
-start_cold(const struct config *config, int client_fd, struct child *child)
+start_cold(const struct config *config, struct pollfd client,
+           struct child *child)
 {
     int ends[2];
     enum ready_outcome outcome;
@@ -329,7 +331,7 @@ start_cold(const struct config *config, int client_fd, struct child *child)
         close(ends[0]);
         return READY_FAILED;
     }
-    outcome = wait_for_child(ends[0], client_fd, COLD_START_MS, child);
+    outcome = wait_for_child(ends[0], client, COLD_START_MS, child);
     if (outcome == READY_TAKEN)
         child->queue_fd = ends[0];
     else
@@ -338,10 +340,10 @@ start_cold(const struct config *config, int client_fd, struct child *child)
 }
 
 enum ready_outcome
-ready_take(const struct config *config, int queue_fd, int client_fd,
+ready_take(const struct config *config, int queue_fd, struct pollfd client,
            struct child *child)
 {
     if (queue_fd == -1)
-        return start_cold(config, client_fd, child);
-    return wait_for_child(queue_fd, client_fd, config->queue_wait, child);
+        return start_cold(config, client, child);
+    return wait_for_child(queue_fd, client, config->queue_wait, child);
 }

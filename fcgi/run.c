@@ -35,7 +35,7 @@ struct run {
     size_t job_sent;
     int64_t started_ms;
     int64_t interrupt_at_ms, kill_at_ms, watch_at_ms;
-    int client_fd;
+    struct pollfd client;
     bool is_over;
     bool is_unwanted;  /* the client went away */
 };
@@ -187,10 +187,10 @@ read_client(struct run *run, short events)
 
     if (!(events & (POLLHUP | POLLRDHUP | POLLERR))) {
         /* FastCGI can also say so: a record of type 2, ABORT_REQUEST. */
-        len = recv(run->client_fd, header, sizeof(header),
+        len = recv(run->client.fd, header, sizeof(header),
                    MSG_PEEK | MSG_DONTWAIT);
         if (len != 0 && !(len == 2 && header[1] == 2)) {
-            run->client_fd = -1;  /* something else; not for us to read */
+            run->client.events = POLLRDHUP;  /* not for us to read */
             return;
         }
     }
@@ -260,7 +260,7 @@ wait_for_end(struct run *run)
             {child->output_fd, POLLIN, 0},
             {child->report_fd, POLLIN, 0},
             {child->status_fd, POLLIN, 0},
-            {run->client_fd, POLLIN | POLLRDHUP, 0},
+            run->client,
         };
 
         if (poll(polled, 5, time_left(run)) > 0) {
@@ -339,11 +339,11 @@ collect(struct run *run)
 
 int
 run_job(const struct config *config, const struct job *job,
-        struct child *child, int client_fd, struct result *result)
+        struct child *child, struct pollfd client, struct result *result)
 {
     struct run run = {
         .config = config, .job = job, .child = child, .result = result,
-        .client_fd = client_fd, .started_ms = now_ms(),
+        .client = client, .started_ms = now_ms(),
     };
 
     *result = (struct result){0};

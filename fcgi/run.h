@@ -15,6 +15,7 @@
 #include "request.h"
 #include "verdict.h"
 
+#include <poll.h>
 #include <stdbool.h>
 
 /* All that a reply tells. */
@@ -29,14 +30,14 @@ struct result {
 
 /*
  * Run the job in the child and wait for its end; kill it when its time is up,
- * when it takes too much, and when client_fd (-1: none) goes away. The child
- * stays the caller's to close, its process is dead.
+ * when it takes too much, and when the client goes away. The child stays the
+ * caller's to close, its process is dead.
  *
  * Fills *result, for result_clear(). Returns 0; or -1 when nobody is left to
  * be told, with *result empty.
  */
 int run_job(const struct config *config, const struct job *job,
-            struct child *child, int client_fd, struct result *result);
+            struct child *child, struct pollfd client, struct result *result);
 
 void result_clear(struct result *result);
 

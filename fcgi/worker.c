@@ -65,7 +65,7 @@ find_id(const struct http *http, char id[static ID_MAX + 1])
         sprintf(id + 2 * i, "%02x", random[i]);
 }
 
-/*** GET ***/
+/*** What is no run ***/
 
 static void
 serve_health(const struct worker *worker, struct http *http)
@@ -87,17 +87,26 @@ serve_health(const struct worker *worker, struct http *http)
     text_clear(&text);
 }
 
-static void
-serve_get(const struct worker *worker, struct http *http, const char *path,
-          bool is_get)
+/* The responder may be mapped below any prefix. */
+static bool
+is_health_path(const char *path)
 {
     static const char health[] = "/healthz";
-    struct problem problem;
-    size_t len = strlen(path);
+    size_t len = path != NULL ? strlen(path) : 0;
 
-    /* The responder may be mapped below any prefix. */
-    bool is_health = len >= sizeof(health) - 1 &&
-                     strcmp(path + len - (sizeof(health) - 1), health) == 0;
+    return len >= sizeof(health) - 1 &&
+           strcmp(path + len - (sizeof(health) - 1), health) == 0;
+}
+
+/* Anything but a program to run. */
+static void
+serve_other(const struct worker *worker, struct http *http,
+            const char *method, const char *path)
+{
+    struct problem problem;
+    bool is_health = is_health_path(path);
+    bool is_get = method != NULL && (strcmp(method, "GET") == 0 ||
+                                     strcmp(method, "HEAD") == 0);
 
     if (is_health && is_get) {
         serve_health(worker, http);
@@ -260,11 +269,9 @@ serve(const struct worker *worker, struct http *http)
         path = http_param(http, "SCRIPT_NAME");
     if (http->front == HTTP_STDIO)
         return serve_run(worker, http, id);
-    if (method == NULL || strcmp(method, "POST") != 0) {
-        bool is_get = method != NULL && (strcmp(method, "GET") == 0 ||
-                                         strcmp(method, "HEAD") == 0);
-
-        serve_get(worker, http, path != NULL ? path : "", is_get);
+    if (method == NULL || strcmp(method, "POST") != 0 ||
+        is_health_path(path)) {
+        serve_other(worker, http, method, path);
         return NOT_RUN;
     }
     if (!http_accepts(http_param(http, "HTTP_ACCEPT"), "application/json")) {

@@ -37,7 +37,7 @@ def prepare():
     original = Figure.__init__
     if getattr(original, "_numbers_figures", False):
         return  # done before the fork
-    numbers = itertools.count()
+    numbers = itertools.count(1)
 
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
