@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import itertools
 import os
 import sys
 import warnings
@@ -37,11 +36,11 @@ def prepare():
     original = Figure.__init__
     if getattr(original, "_numbers_figures", False):
         return  # done before the fork
-    numbers = itertools.count(1)
-
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
-        self._sandbox_number = next(numbers)
+        global made
+        made += 1
+        self._sandbox_number = made
         original(self, *args, **kwargs)
 
     __init__._numbers_figures = True
@@ -50,6 +49,8 @@ def prepare():
     add_cjk_fonts(font_manager)
 
 
+#: How many figures this run has made; before it, the warm-up's.
+made = 0
 #: Figures that show() was called on: returned even when closed after it.
 shown = []
 #: A program may show and close without end.
@@ -159,6 +160,8 @@ def live():
     if "matplotlib.figure" not in sys.modules:
         return []
     from matplotlib._pylab_helpers import Gcf
+    if not made and not Gcf.figs:
+        return []  # spares looking through all objects
     from matplotlib.figure import Figure
 
     managed = [manager.canvas.figure for manager in Gcf.figs.values()]
@@ -166,10 +169,10 @@ def live():
     others = [thing for thing in gc.get_objects()
               if isinstance(thing, Figure)
               and getattr(thing.canvas, "manager", None) is None]
-    unnumbered = itertools.count(1 << 60)
     found = {id(it): it for it in managed + shown + others}
+    # One that was unpickled has no number of its own.
     return sorted(found.values(), key=lambda figure: getattr(
-        figure, "_sandbox_number", None) or next(unnumbered))
+        figure, "_sandbox_number", sys.maxsize))
 
 
 class TooLarge(ValueError):

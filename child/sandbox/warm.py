@@ -47,6 +47,7 @@ def warm(preload):
     figures.prepare()
     use_libraries()
     close_fonts()
+    figures.made = 0
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]  # scikit-learn sets some
     gc.collect()
@@ -71,6 +72,7 @@ def use_libraries():
     import pandas
     from matplotlib import pyplot
 
+    numpy.random.seed()
     frame = pandas.DataFrame({"x": numpy.arange(3.0), "y": list("abc")})
     repr(frame), repr(frame.describe()), frame.groupby("y").x.sum()
     pandas.read_csv(io.StringIO(frame.to_csv()))
