@@ -98,6 +98,19 @@ list_of(char **strings)
     return list;
 }
 
+/* The traceback goes to standard error, and its last line is what we die of. */
+static _Noreturn void
+die_of_exception(const char *module_name)
+{
+    PyObject *error, *text;
+
+    PyErr_Print();
+    error = PySys_GetObject("last_value");  /* borrowed */
+    text = error != NULL ? PyObject_Str(error) : NULL;
+    die("%s failed: %s", module_name,
+        text != NULL ? PyUnicode_AsUTF8(text) : "?");
+}
+
 int
 python_call(const char *module_name, const char *function, char **strings)
 {
@@ -111,10 +124,8 @@ python_call(const char *module_name, const char *function, char **strings)
         result = PyObject_CallMethod(module, function, "(O)", list);
     if (result != NULL)
         value = PyLong_AsLong(result);
-    if (PyErr_Occurred()) {
-        PyErr_Print();
-        die("%s.%s failed", module_name, function);
-    }
+    if (PyErr_Occurred())
+        die_of_exception(module_name);
     Py_XDECREF(result);
     Py_XDECREF(list);
     Py_DECREF(module);

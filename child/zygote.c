@@ -235,6 +235,7 @@ child_ended(struct zygote *zygote, struct child *child)
     unsigned char bytes[STATUS_BYTES];
     struct rusage usage;
     int status;
+    char taken;
 
     if (wait4(child->pid, &status, 0, &usage) != child->pid)
         die("cannot wait for a child: %m");
@@ -248,6 +249,9 @@ child_ended(struct zygote *zygote, struct child *child)
     pack(bytes + 12, (uint64_t)usage.ru_stime.tv_sec * 1000000 +
          (uint64_t)usage.ru_stime.tv_usec, 8);
     pack(bytes + 20, (uint64_t)usage.ru_maxrss, 8);
+    /* A socket that is closed with something unread resets its other end,
+     * which would then not see the packet. */
+    (void)!recv(child->status_fd, &taken, 1, MSG_DONTWAIT);
     /* A worker that is gone needs no answer. */
     (void)!send(child->status_fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
     close(child->status_fd);

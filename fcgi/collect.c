@@ -199,7 +199,11 @@ list_directory(struct listing *listing, int parent, const char *name,
     struct dirent *entry;
 
     if (directory == NULL) {
-        note(listing, prefix, "the directory cannot be read");
+        if (depth == 0)
+            text_print(listing->said, "No files come back: the program moved "
+                       "its working directory away.\n");
+        else
+            note(listing, prefix, "the directory cannot be read");
         if (fd != -1)
             close(fd);
         return;

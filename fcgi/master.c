@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,6 +29,9 @@ enum {
     STOP_MS = 1000,       /* from SIGTERM to SIGKILL */
     LEFTOVER_MS = 1500    /* for the kernel to end the last runs */
 };
+
+#define STARTING "Python is starting."
+#define CHILD_SAYS "sandbox-child: "
 
 /* A process that there is always one of. pid 0: to be started at start_ms. */
 struct process {
@@ -46,6 +50,7 @@ struct master {
     int zygote_log_fd;                  /* what the zygote says, to read */
     char line[512];                     /* of it, so far */
     size_t line_len;
+    char last_line[512];                /* it is why, when it never got warm */
     int signal_fd;
 };
 
@@ -183,9 +188,11 @@ log_end(const char *name, pid_t pid, int status)
 static void
 zygote_ended(struct master *master)
 {
+    if (master->scoreboard->is_warm)
+        scoreboard_set_reason(master->scoreboard, STARTING);
+    else if (master->last_line[0] != '\0')
+        scoreboard_set_reason(master->scoreboard, master->last_line);
     master->scoreboard->is_warm = false;
-    if (master->scoreboard->reason[0] == '\0')
-        scoreboard_set_reason(master->scoreboard, "Python is starting.");
     ready_drain(master->queue_read_fd);
     process_ended(&master->zygote);
 }
@@ -236,7 +243,10 @@ zygote_said(struct master *master)
         else
             *newline++ = '\0';
         log_warn("zygote: %s", line);
-        scoreboard_set_reason(master->scoreboard, line);
+        snprintf(master->last_line, sizeof(master->last_line), "%s", line);
+        /* A child that cannot be set up is no end of the zygote. */
+        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0)
+            scoreboard_set_reason(master->scoreboard, line);
         master->line_len -= (size_t)(newline - line);
         memmove(line, newline, master->line_len + 1);
     }
@@ -320,7 +330,7 @@ set_up(struct master *master)
     master->queue_read_fd = ends[0];
     master->queue_write_fd = ends[1];
     master->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    scoreboard_set_reason(master->scoreboard, "Python is starting.");
+    scoreboard_set_reason(master->scoreboard, STARTING);
     return master->signal_fd != -1;
 }
 

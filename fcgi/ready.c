@@ -255,15 +255,18 @@ ready_waits(int queue_fd)
 }
 
 /*
- * Tell the zygote, and make sure that it is there: one that died in between
- * has taken the child with it.
+ * Tell the zygote, and make sure that both are there: either may have died
+ * while the child was in the queue.
  */
 static bool
 child_claim(struct child *child)
 {
     static const char taken = STATUS_TAKEN;
     int *const fds[] = {&child->job_fd, &child->output_fd, &child->report_fd};
+    struct pollfd alive = {child->pidfd, POLLIN, 0};
 
+    if (poll(&alive, 1, 0) != 0)
+        return false;
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fcntl(*fds[i], F_SETFL, O_NONBLOCK) == -1)
             return false;

@@ -1,11 +1,13 @@
 """What is said of a program that failed, so that it can be mended at once."""
 
+import asyncio
 import difflib
 import errno
 import json
 import linecache
 import os
 import re
+import resource
 import socket
 import sys
 import traceback
@@ -67,7 +69,21 @@ def line_of(error):
     """The program's own line at fault, or None."""
     if isinstance(error, SyntaxError) and error.filename == MAIN_FILE:
         return error.lineno
+    if isinstance(error, TimeUp) and error.line:
+        return error.line
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__)
+             if frame.f_code.co_filename == MAIN_FILE]
+    return lines[-1] if lines else None
+
+
+def awaited_line():
+    """The program's line that an event loop waits at, when one runs here and
+    waits; no traceback would have it."""
+    try:
+        tasks = asyncio.all_tasks(asyncio.get_running_loop())
+    except RuntimeError:
+        return None
+    lines = [frame.f_lineno for task in tasks for frame in task.get_stack()
              if frame.f_code.co_filename == MAIN_FILE]
     return lines[-1] if lines else None
 
@@ -210,13 +226,35 @@ NETWORK_ERRORS = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ECONNREFUSED,
                   errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 
+def limit(name):
+    return resource.getrlimit(name)[0]
+
+
+def hint_processes(error):
+    return (f"A run may have {limit(resource.RLIMIT_NPROC)} processes and "
+            "threads at a time.")
+
+
+def hint_thread(error):
+    return hint_processes(error) if "new thread" in str(error) else None
+
+
 def hint_os(error):
     if error.errno == errno.EROFS or "non-existent directory" in str(error):
         return ("Only the working directory and /tmp can be written: use a "
                 "plain file name.")
     if error.errno == errno.ENOSPC:
-        return ("The working directory, /tmp and /dev/shm are full (they "
-                "share one bound).")
+        disk = os.statvfs("/work")
+        return (f"The working directory, /tmp and /dev/shm together hold "
+                f"{disk.f_blocks * disk.f_frsize >> 20} MiB in {disk.f_files} "
+                "files.")
+    if error.errno == errno.EFBIG:
+        return f"A file may have {limit(resource.RLIMIT_FSIZE) >> 20} MiB."
+    if error.errno == errno.EMFILE:
+        return (f"A process may have {limit(resource.RLIMIT_NOFILE)} files "
+                "open; close those that are done.")
+    if error.errno == errno.EAGAIN:
+        return hint_processes(error)
     cause = getattr(error, "reason", error)  # what urllib's error wraps
     if isinstance(cause, socket.gaierror) or getattr(
             cause, "errno", None) in NETWORK_ERRORS:
@@ -239,5 +277,6 @@ HINTS = (
     (AttributeError, hint_attribute),
     (FileNotFoundError, hint_file),
     (OSError, hint_os),
+    (RuntimeError, hint_thread),
     (EOFError, hint_input),
 )

@@ -96,7 +96,9 @@ class Run:
 
     def watch_clock(self):
         def time_up(signum, frame):
-            raise errors.TimeUp
+            error = errors.TimeUp()
+            error.line = errors.awaited_line()
+            raise error
 
         signal.signal(TIME_UP, time_up)
         # Says where the program is even while it is inside C code.
@@ -183,7 +185,7 @@ class Run:
         """Put an exception that left the program into the report."""
         if os.getpid() != self.pid:
             if not isinstance(error, SystemExit):
-                sys.excepthook(type(error), error, error.__traceback__)
+                sys.stderr.write(errors.traceback_of(error))
         else:
             self.report["error"] = errors.describe(error, self.limits)
         if not isinstance(error, (SystemExit, errors.TimeUp)):
