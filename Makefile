@@ -30,6 +30,9 @@ CHILD_LIBS = $(shell pkg-config --libs python3-embed)
 
 PACKAGE = $(wildcard child/sandbox/*.py)
 
+PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
+	$(BUILD)/matplotlib/.done
+
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	libinih-dev python3-dev python3-numpy python3-pandas \
 	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
@@ -46,8 +49,7 @@ FUZZ_DEPENDENCIES = clang
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 16
 
-all: $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
-	$(BUILD)/matplotlib/.done ## build both programs into build/
+all: $(PRODUCT) ## build both programs into build/
 
 run: deps ## install what is missing, build, and serve on PORT (8080)
 	@$(MAKE) --no-print-directory -s all

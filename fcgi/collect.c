@@ -200,8 +200,9 @@ list_directory(struct listing *listing, int parent, const char *name,
 
     if (directory == NULL) {
         if (depth == 0)
-            text_print(listing->said, "No files come back: the program moved "
-                       "its working directory away.\n");
+            text_print(listing->said, "No files come back: the directory "
+                       "cannot be read; the program moved it away, or changed "
+                       "its mode.\n");
         else
             note(listing, prefix, "the directory cannot be read");
         if (fd != -1)

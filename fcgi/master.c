@@ -114,6 +114,7 @@ start_zygote(struct master *master, struct process *process)
         close(master->zygote_log_fd);
     master->zygote_log_fd = ends[0];
     master->line_len = 0;
+    master->last_line[0] = '\0';
 }
 
 /* Start it when its time has come. Returns the ms until then, or -1. */
@@ -185,9 +186,45 @@ log_end(const char *name, pid_t pid, int status)
                  WEXITSTATUS(status));
 }
 
+/* Returns whether there may be more. */
+static bool
+zygote_said(struct master *master)
+{
+    char *line = master->line, *newline;
+    ssize_t len = read(master->zygote_log_fd, line + master->line_len,
+                       sizeof(master->line) - 1 - master->line_len);
+
+    if (len <= 0) {
+        if (len == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close(master->zygote_log_fd);
+            master->zygote_log_fd = -1;
+        }
+        return false;
+    }
+    master->line_len += (size_t)len;
+    line[master->line_len] = '\0';
+    while ((newline = strchr(line, '\n')) != NULL ||
+           master->line_len == sizeof(master->line) - 1) {
+        if (newline == NULL)
+            newline = line + master->line_len;  /* too long for one line */
+        else
+            *newline++ = '\0';
+        log_warn("zygote: %s", line);
+        snprintf(master->last_line, sizeof(master->last_line), "%s", line);
+        /* A child that cannot be set up is no end of the zygote. */
+        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0)
+            scoreboard_set_reason(master->scoreboard, line);
+        master->line_len -= (size_t)(newline - line);
+        memmove(line, newline, master->line_len + 1);
+    }
+    return true;
+}
+
 static void
 zygote_ended(struct master *master)
 {
+    while (master->zygote_log_fd != -1 && zygote_said(master))
+        continue;  /* its last words are why */
     if (master->scoreboard->is_warm)
         scoreboard_set_reason(master->scoreboard, STARTING);
     else if (master->last_line[0] != '\0')
@@ -218,38 +255,6 @@ reap_one(struct master *master)
         }
     }
     return true;  /* or one of a dead zygote's children, that came to us */
-}
-
-static void
-zygote_said(struct master *master)
-{
-    char *line = master->line, *newline;
-    ssize_t len = read(master->zygote_log_fd, line + master->line_len,
-                       sizeof(master->line) - 1 - master->line_len);
-
-    if (len <= 0) {
-        if (len == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close(master->zygote_log_fd);
-            master->zygote_log_fd = -1;
-        }
-        return;
-    }
-    master->line_len += (size_t)len;
-    line[master->line_len] = '\0';
-    while ((newline = strchr(line, '\n')) != NULL ||
-           master->line_len == sizeof(master->line) - 1) {
-        if (newline == NULL)
-            newline = line + master->line_len;  /* too long for one line */
-        else
-            *newline++ = '\0';
-        log_warn("zygote: %s", line);
-        snprintf(master->last_line, sizeof(master->last_line), "%s", line);
-        /* A child that cannot be set up is no end of the zygote. */
-        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0)
-            scoreboard_set_reason(master->scoreboard, line);
-        master->line_len -= (size_t)(newline - line);
-        memmove(line, newline, master->line_len + 1);
-    }
 }
 
 /* Returns false when the service is to end. */

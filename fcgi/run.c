@@ -140,8 +140,8 @@ read_report(struct run *run)
         close_fd(&run->child->report_fd);
     } else if (report->len + (size_t)len > REPORT_MAX) {
         run->result->ending.was_flood = true;
+        kill_child(run);  /* first, or its harness has words on a broken pipe */
         close_fd(&run->child->report_fd);
-        kill_child(run);
     } else if (len > 0) {
         text_add(report, chunk, (size_t)len);
     }

@@ -69,8 +69,8 @@ def line_of(error):
     """The program's own line at fault, or None."""
     if isinstance(error, SyntaxError) and error.filename == MAIN_FILE:
         return error.lineno
-    if isinstance(error, TimeUp) and error.line:
-        return error.line
+    if isinstance(error, TimeUp) and getattr(error, "line", None):
+        return error.line  # set where it was raised by us
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__)
              if frame.f_code.co_filename == MAIN_FILE]
     return lines[-1] if lines else None
