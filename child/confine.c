@@ -518,11 +518,17 @@ setup_proc(void)
         die("cannot cover /proc: %m");
 }
 
+/* At most so much, or the less that we ourselves were given. */
 static void
 limit_resource(int resource, rlim_t most)
 {
-    struct rlimit limit = {most, most};
+    struct rlimit limit;
 
+    if (getrlimit(resource, &limit) == -1)
+        die("cannot read limit %d: %m", resource);
+    if (most > limit.rlim_max)
+        most = limit.rlim_max;
+    limit = (struct rlimit){most, most};
     if (setrlimit(resource, &limit) == -1)
         die("cannot set limit %d: %m", resource);
 }

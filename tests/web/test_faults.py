@@ -5,14 +5,17 @@ import base64
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from service import Service, files_of, processes_below, title, wait_for
+from service import (BUILD, Service, files_of, processes_below, title,
+                     wait_for)
 
 PLACES = 8
 #: Its sleep is a process that shows outside when the program has begun.
@@ -383,3 +386,17 @@ def test_nothing_grows_over_many_runs(start):
     wait_for(lambda: usage(service)[0] == fds, 5, "as few descriptors")
     grown = [now - then for then, now in zip(pages, usage(service)[1])]
     assert max(grown) < 1024, f"{grown} pages more"
+
+
+def test_a_service_that_was_given_little_runs_with_that():
+    """sudo, for one, leaves no core size to raise."""
+    def lower():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+    ended = subprocess.run(
+        [BUILD / "sandbox-fcgi", "--stdio"], preexec_fn=lower, text=True,
+        input='{"code": "import resource\\nresource.getrlimit(7)"}',
+        capture_output=True)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["result"] == "(200, 200)"
