@@ -19,14 +19,14 @@ LDFLAGS = -pie -Wl,-z,relro,-z,now
 
 FCGI = main config master worker http request json report verdict capture \
 	collect run ready usage reply listen scoreboard log text
-CHILD = main zygote confine python die
+CHILD = main zygote confine root filter probe python die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
 PURE = config request json report verdict capture reply text log
 
 FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih)
-CHILD_FLAGS = $(shell pkg-config --cflags python3-embed)
-CHILD_LIBS = $(shell pkg-config --libs python3-embed)
+CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp)
+CHILD_LIBS = $(shell pkg-config --libs python3-embed libseccomp)
 
 PACKAGE = $(wildcard child/sandbox/*.py)
 
@@ -34,7 +34,7 @@ PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
 	$(BUILD)/matplotlib/.done
 
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
-	libinih-dev python3-dev python3-numpy python3-pandas \
+	libinih-dev libseccomp-dev python3-dev python3-numpy python3-pandas \
 	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
 	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
 	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
@@ -56,7 +56,7 @@ run: deps ## install what is missing, build, and serve on PORT (8080)
 	@exec nginx/run $(BUILD) $(PORT)
 
 test: test-deps ## install what is missing, build, and run all tests
-	@$(MAKE) --no-print-directory all check
+	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child check
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider tests
 
 deps: ## install the Debian packages that are missing, naming them first
@@ -103,6 +103,22 @@ $(BUILD)/matplotlib/.done:
 	MPLCONFIGDIR=$(@D) $(PYTHON) -c 'import matplotlib.font_manager'
 	@touch $@
 
+### A child that can leave out any layer, for the tests of single layers
+
+TEST_OBJECTS = $(CHILD:%=$(BUILD)/test/child/%.o) \
+	$(SHARED:%=$(BUILD)/test/child/%.o)
+
+$(BUILD)/test/sandbox-child: $(TEST_OBJECTS) $(BUILD)/python/.done \
+		$(BUILD)/matplotlib/.done
+	$(CC) $(LDFLAGS) -o $@ $(TEST_OBJECTS) $(CHILD_LIBS)
+	rm -rf $(@D)/python $(@D)/matplotlib
+	cp -r $(BUILD)/python $(BUILD)/matplotlib $(@D)/
+
+$(BUILD)/test/child/%.o: child/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -DTEST_LAYERS \
+		-c -o $@ $<
+
 ### Unit tests, under sanitizers
 
 UNITS = $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -142,4 +158,4 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c)
 	clang $(BASE) -MF $@.d -g -O1 -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all -o $@ $(filter %.c,$^) $(FCGI_LIBS)
 
--include $(wildcard $(BUILD)/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -1,22 +1,23 @@
 #include "confine.h"
 
 #include "die.h"
+#include "filter.h"
 #include "handover.h"
+#include "root.h"
 #include "title.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/mount.h>
+#include <linux/landlock.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,27 +28,59 @@
 /* Who a program is inside; any id but root's would do. */
 enum { INSIDE_ID = 1000 };
 
-/* A place for the new root while it is put together; any directory would do. */
-#define STAGE "/tmp"
-
-/* Where the prebuilt list of fonts stands. */
-#define FONT_LISTS "/opt/matplotlib"
-
-#define PROC_FLAGS (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-
 static int zygote_pid_namespace = -1;
 
-/*** Small steps that both halves take ***/
+static const char *const layer_names[] = {
+    [LAYER_USER] = "user", [LAYER_ROOT] = "root", [LAYER_PID] = "pid",
+    [LAYER_NETWORK] = "network", [LAYER_IPC] = "ipc",
+    [LAYER_LIMITS] = "limits", [LAYER_DESCRIPTORS] = "descriptors",
+    [LAYER_CAPABILITIES] = "capabilities", [LAYER_LANDLOCK] = "landlock",
+    [LAYER_DUMPABLE] = "dumpable", [LAYER_SECCOMP] = "seccomp",
+};
 
-static void
-write_file(int directory, const char *name, const char *text)
+/* What may be left out: another layer stands behind each. */
+#ifdef TEST_LAYERS
+enum { OPTIONAL = ~0 };
+#else
+enum {
+    OPTIONAL = 1 << LAYER_NETWORK | 1 << LAYER_IPC | 1 << LAYER_LANDLOCK
+};
+#endif
+
+const char *
+confine_layer_name(enum layer layer)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
-
-    if (fd == -1 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        die("cannot write %s: %m", name);
-    close(fd);
+    return layer_names[layer];
 }
+
+void
+confine_leave_out(struct limits *limits, const char *name)
+{
+    for (int i = 0; i < LAYER_COUNT; i++) {
+        if (strcmp(name, layer_names[i]) == 0 && (OPTIONAL & 1 << i)) {
+            limits->without |= 1U << i;
+            return;
+        }
+    }
+    die("isolation: %s cannot be left out", name);
+}
+
+static int
+landlock_abi(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0,
+                        LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+bool
+confine_wants(const struct limits *limits, enum layer layer)
+{
+    if (layer == LAYER_LANDLOCK && landlock_abi() < 1)
+        return false;
+    return !(limits->without & 1U << layer);
+}
+
+/*** Small steps that both halves take ***/
 
 /*
  * Enter a new user namespace in which `outside` is INSIDE_ID and nobody else
@@ -79,213 +112,6 @@ open_self(void)
 }
 
 /*** Once, in the zygote ***/
-
-/* What of the host a program may read. Absent ones are left out. */
-static const char *const visible[] = {
-    "/usr",
-    "/bin", "/lib", "/lib64", "/sbin",
-    "/etc/alternatives",   /* Debian's choice of BLAS is a link into it */
-    "/etc/fonts",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/matplotlibrc",
-    "/etc/mime.types",
-    "/etc/python3",
-    "/etc/python3.11", "/etc/python3.13",
-    "/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
-};
-
-enum {
-    VISIBLE_COUNT = sizeof(visible) / sizeof(visible[0]),
-    EXTRA_MAX = 64
-};
-
-/* One piece of the new root: a copy of a mount, not attached yet. */
-struct piece {
-    int tree_fd;
-    char path[4096];     /* where it will stand */
-    char link[4096];     /* what it points to, when it is a symbolic link */
-    bool is_directory;
-};
-
-/*
- * Take hold of source, to stand at path in the new root. Returns false when
- * there is no such file. Must come before STAGE is covered, which may hold it.
- */
-static bool
-piece_take(struct piece *piece, const char *source, const char *path)
-{
-    struct mount_attr attributes = {
-        .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
-    };
-    struct stat status;
-
-    if (lstat(source, &status) == -1) {
-        if (errno != ENOENT)
-            die("cannot look at %s: %m", source);
-        return false;
-    }
-    memset(piece, 0, sizeof(*piece));
-    snprintf(piece->path, sizeof(piece->path), "%s", path);
-    if (S_ISLNK(status.st_mode)) {
-        if (readlink(source, piece->link, sizeof(piece->link) - 1) == -1)
-            die("cannot read the link %s: %m", source);
-        return true;
-    }
-    piece->is_directory = S_ISDIR(status.st_mode);
-    if (!S_ISCHR(status.st_mode))
-        attributes.attr_set |= MOUNT_ATTR_NODEV;
-    piece->tree_fd = open_tree(AT_FDCWD, source,
-                               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-                                   AT_RECURSIVE);
-    if (piece->tree_fd == -1)
-        die("cannot copy the mount of %s: %m", source);
-    if (mount_setattr(piece->tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE,
-                      &attributes, sizeof(attributes)) == -1)
-        die("cannot make %s read-only: %m", source);
-    return true;
-}
-
-static void
-make_parents(char *path)
-{
-    for (char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        if (*path != '\0' && mkdir(path, 0755) == -1 && errno != EEXIST)
-            die("cannot make %s: %m", path);
-        *slash = '/';
-    }
-}
-
-static void
-piece_place(struct piece *piece)
-{
-    char *path = piece->path + 1;  /* relative to the stage */
-
-    make_parents(path);
-    if (piece->link[0] != '\0') {
-        if (symlink(piece->link, path) == -1)
-            die("cannot link %s: %m", path);
-        return;
-    }
-    if (piece->is_directory) {
-        if (mkdir(path, 0755) == -1 && errno != EEXIST)
-            die("cannot make %s: %m", path);
-    } else if (mknod(path, S_IFREG | 0444, 0) == -1) {
-        die("cannot make %s: %m", path);
-    }
-    if (move_mount(piece->tree_fd, "", AT_FDCWD, path,
-                   MOVE_MOUNT_F_EMPTY_PATH) == -1)
-        die("cannot mount %s: %m", path);
-    close(piece->tree_fd);
-}
-
-/* Whether every run has something of its own at that path. */
-static bool
-is_covered(const char *path)
-{
-    static const char *const covered[] = {
-        "/dev", "/proc", "/run", "/tmp", "/var/tmp", INSIDE_WORK,
-    };
-
-    for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++) {
-        size_t len = strlen(covered[i]);
-
-        if (strncmp(path, covered[i], len) == 0 &&
-            (path[len] == '/' || path[len] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-/* The empty directories, links and small files that a root needs. */
-static void
-make_skeleton(void)
-{
-    static const char *const directories[] = {
-        "dev", "dev/shm", "etc", "mnt", "opt", "proc", "run", "run/box",
-        "tmp", "var", "work",
-    };
-    static const char *const links[][2] = {
-        {"/proc/self/fd", "dev/fd"},
-        {"/proc/self/fd/0", "dev/stdin"},
-        {"/proc/self/fd/1", "dev/stdout"},
-        {"/proc/self/fd/2", "dev/stderr"},
-        {"/tmp", "var/tmp"},
-        {INSIDE_WORK, "mnt/data"},  /* what models call it out of habit */
-    };
-
-    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
-        if (mkdir(directories[i], 0755) == -1)
-            die("cannot make %s: %m", directories[i]);
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-        if (symlink(links[i][0], links[i][1]) == -1)
-            die("cannot link %s: %m", links[i][1]);
-    write_file(AT_FDCWD, "etc/passwd",
-               "user:x:1000:1000:user:/tmp:/bin/sh\n");
-    write_file(AT_FDCWD, "etc/group", "user:x:1000:\n");
-    write_file(AT_FDCWD, "etc/nsswitch.conf", "passwd: files\n"
-               "group: files\nhosts: files\n");
-    write_file(AT_FDCWD, "etc/hosts", "127.0.0.1 localhost\n");
-}
-
-/*
- * Why: a file that is not in the tree cannot be read, whatever its mode; nor
- * can a unix socket of the host be reached by its path.
- * Why here: once, since every run sees the same; each run then gets a copy of
- * this mount namespace, which costs tens of microseconds.
- */
-static void
-setup_root(const struct sources *sources)
-{
-    struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-    struct piece *pieces = calloc(VISIBLE_COUNT + EXTRA_MAX, sizeof(*pieces));
-    size_t count = 0;
-
-    if (pieces == NULL)
-        die("out of memory");
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
-        die("cannot make the mounts private: %m");
-
-    for (size_t i = 0; i < VISIBLE_COUNT; i++)
-        count += piece_take(&pieces[count], visible[i], visible[i]);
-    if (!piece_take(&pieces[count++], sources->package,
-                    INSIDE_PYTHON "/sandbox"))
-        die("there is no directory %s", sources->package);
-    if (sources->matplotlib != NULL)
-        count += piece_take(&pieces[count], sources->matplotlib, FONT_LISTS);
-    for (char **path = sources->python_path; *path != NULL; path++) {
-        if (is_covered(*path))
-            die("python_path: %s would be hidden by what a run has of its "
-                "own there; choose a directory elsewhere", *path);
-        if (count == VISIBLE_COUNT + EXTRA_MAX)
-            die("python_path has too many directories");
-        if (!piece_take(&pieces[count++], *path, *path))
-            die("there is no directory %s (python_path)", *path);
-    }
-
-    if (mount("sandbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV,
-              "mode=755,size=1m") == -1 || chdir(STAGE) == -1)
-        die("cannot mount a new root: %m");
-    make_skeleton();
-    for (size_t i = 0; i < count; i++)
-        piece_place(&pieces[i]);
-    free(pieces);
-    /* Kept whole: a run may mount a /proc of its own only where one is fully
-     * visible, which it then covers. In some containers there is none. */
-    if (mount("proc", "proc", "proc", PROC_FLAGS, NULL) == -1 &&
-        mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) == -1)
-        die("cannot mount /proc: %m");
-
-    /* The old root ends up over the new one and is let go from there; see
-     * the notes of pivot_root(2). */
-    if (syscall(SYS_pivot_root, ".", ".") == -1)
-        die("cannot change the root: %m");
-    if (umount2(".", MNT_DETACH) == -1 || chdir("/") == -1)
-        die("cannot let go of the old root: %m");
-    if (mount_setattr(AT_FDCWD, "/", 0, &read_only, sizeof(read_only)) == -1)
-        die("cannot make the root read-only: %m");
-}
 
 /*
  * Why: no secret and no whim of the host's environment reaches a program.
@@ -319,85 +145,6 @@ setup_environment(void)
 
 /*** The run's own file system ***/
 
-int
-confine_work_open(const struct limits *limits)
-{
-    char size[32], inodes[32];
-    int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
-    int work_fd;
-
-    snprintf(size, sizeof(size), "%zu", limits->work_size);
-    snprintf(inodes, sizeof(inodes), "%zu", limits->work_inodes);
-    if (context == -1 ||
-        fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) == -1 ||
-        fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) == -1 ||
-        fsconfig(context, FSCONFIG_SET_STRING, "mode", "0700", 0) == -1 ||
-        fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
-        die("cannot make a tmpfs: %m");
-    work_fd = fsmount(context, FSMOUNT_CLOEXEC,
-                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (work_fd == -1)
-        die("cannot make a tmpfs: %m");
-    close(context);
-    return work_fd;
-}
-
-static void
-bind_work(const char *name, const char *path)
-{
-    char source[64];
-
-    snprintf(source, sizeof(source), "/run/box/%s", name);
-    if (mkdir(source, 0700) == -1 ||
-        mount(source, path, NULL, MS_BIND, NULL) == -1)
-        die("cannot mount %s: %m", path);
-}
-
-/*
- * matplotlib wants a directory that it can write to; what would take it
- * seconds to write there is made beforehand, at the build.
- */
-static void
-link_font_list(void)
-{
-    char target[512], name[512];
-    static char list[256];  /* found once, in the zygote */
-    struct dirent *entry;
-    DIR *directory;
-
-    if (list[0] == '\0' && (directory = opendir(FONT_LISTS)) != NULL) {
-        while ((entry = readdir(directory)) != NULL)
-            if (strncmp(entry->d_name, "fontlist", 8) == 0)
-                snprintf(list, sizeof(list), "%s", entry->d_name);
-        closedir(directory);
-    }
-    if (list[0] == '\0')
-        return;
-    snprintf(target, sizeof(target), "%s/%s", FONT_LISTS, list);
-    snprintf(name, sizeof(name), "%s/%s", INSIDE_MATPLOTLIB, list);
-    if (symlink(target, name) == -1)
-        die("cannot link the list of fonts: %m");
-}
-
-/*
- * Why: all that a program can write is this tmpfs: bounded in bytes and
- * files, gone with the run, and in the worker's hands for collecting.
- */
-static void
-setup_work(int work_fd)
-{
-    if (move_mount(work_fd, "", AT_FDCWD, "/run/box",
-                   MOVE_MOUNT_F_EMPTY_PATH) == -1)
-        die("cannot mount the working directory: %m");
-    bind_work(WORK_DIRECTORY, INSIDE_WORK);
-    bind_work("tmp", "/tmp");
-    bind_work("shm", "/dev/shm");
-    if (mkdir("/run/box/" FIGURE_DIRECTORY, 0700) == -1 ||
-        mkdir(INSIDE_MATPLOTLIB, 0700) == -1)
-        die("cannot make a directory: %m");
-    link_font_list();
-}
-
 /*** The zygote, as a whole ***/
 
 /*
@@ -408,7 +155,7 @@ setup_work(int work_fd)
  * called stays behind as its keeper, which ends with it.
  */
 static void
-enter_pid_namespace(void)
+enter_pid_namespace(int argc, char **argv)
 {
     struct pollfd keeper_gone;
     int ends[2], status;
@@ -420,6 +167,7 @@ enter_pid_namespace(void)
     if (pid == -1)
         die("cannot fork: %m");
     if (pid > 0) {
+        title_init(argc, argv);
         title_set("sandbox-child: keeper");
         close_range(STDERR_FILENO + 1, (unsigned int)ends[1] - 1, 0);
         close_range((unsigned int)ends[1] + 1, ~0U, 0);
@@ -438,32 +186,74 @@ enter_pid_namespace(void)
     close(ends[0]);
 }
 
+/*
+ * Why: the memory of a program belongs to the user namespace that it was
+ * exec'ed in. Exec'ed in this one, it can be measured by the worker, which
+ * owns the namespace, even when it is not dumpable; and nobody below can.
+ * The capabilities over the namespace come along as ambient ones.
+ */
+static _Noreturn void
+exec_again(int argc, char **argv)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    char **arguments = calloc((size_t)argc + 2, sizeof(*arguments));
+    char mark[] = CONFINE_AGAIN;
+
+    if (arguments == NULL || syscall(SYS_capget, &header, sets) == -1)
+        die("cannot read the capabilities: %m");
+    for (int i = 0; i < 2; i++)
+        sets[i].inheritable = sets[i].permitted;
+    if (syscall(SYS_capset, &header, sets) == -1)
+        die("cannot keep the capabilities: %m");
+    for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+        if (sets[i / 32].permitted & 1U << i % 32 &&
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) == -1)
+            die("cannot keep capability %d: %m", i);
+    memcpy(arguments, argv, (size_t)argc * sizeof(*arguments));
+    arguments[argc] = mark;
+    execv("/proc/self/exe", arguments);
+    die("cannot start again: %m");
+}
+
 void
-confine_zygote(const struct sources *sources, const struct limits *limits)
+confine_namespaces(int argc, char **argv)
 {
     unsigned int uid = geteuid(), gid = getegid();
-    int self = open_self(), work_fd;
+    int self;
 
+    if (strcmp(argv[argc - 1], CONFINE_AGAIN) == 0)
+        return;
     /* RLIMIT_NPROC does not bind kuid 0, not even inside a user namespace. */
     if (uid == 0)
         die("must not run as root");
+    self = open_self();
     enter_user_namespace(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWCGROUP |
                              CLONE_NEWPID,
                          self, uid, gid);
     close(self);
-    enter_pid_namespace();
+    enter_pid_namespace(argc, argv);
+    exec_again(argc, argv);
+}
+
+void
+confine_zygote(const struct sources *sources, const struct limits *limits)
+{
+    int work_fd;
+
     if (sethostname("sandbox", 7) == -1)
         die("cannot set the host name: %m");
-    setup_root(sources);
+    root_enter(sources);
     /* Libraries want a place for temporary files while they are loaded. Each
      * run covers it with its own. */
-    work_fd = confine_work_open(limits);
-    setup_work(work_fd);
+    work_fd = root_work_open(limits->work_size, limits->work_inodes);
+    root_work_mount(work_fd);
     close(work_fd);
     setup_environment();
     zygote_pid_namespace = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     if (zygote_pid_namespace == -1)
         die("cannot open the pid namespace: %m");
+    filter_compile(confine_wants(limits, LAYER_NETWORK));
 }
 
 /*** Around each fork ***/
@@ -497,25 +287,14 @@ confine_after_fork(void)
  * (below) owns none of them and can change none.
  */
 static void
-setup_namespaces(void)
+setup_namespaces(const struct limits *limits)
 {
-    if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) == -1)
-        die("cannot create mount, network and ipc namespaces: %m");
-}
+    int flags = CLONE_NEWNS |
+                (confine_wants(limits, LAYER_NETWORK) ? CLONE_NEWNET : 0) |
+                (confine_wants(limits, LAYER_IPC) ? CLONE_NEWIPC : 0);
 
-/*
- * Why: Python and its libraries look at /proc/self. Where the kernel refuses
- * a new /proc (inside some containers) an empty directory covers the old one:
- * everything works without, and nothing may be seen through it.
- */
-static void
-setup_proc(void)
-{
-    if (mount("proc", "/proc", "proc", PROC_FLAGS, "subset=pid") == 0)
-        return;
-    if (mount("empty", "/proc", "tmpfs", PROC_FLAGS | MS_RDONLY,
-              "size=4k") == -1)
-        die("cannot cover /proc: %m");
+    if (unshare(flags) == -1)
+        die("cannot create mount, network and ipc namespaces: %m");
 }
 
 /* At most so much, or the less that we ourselves were given. */
@@ -569,7 +348,7 @@ setup_limits(const struct limits *limits, int self)
  * In two steps, since a descriptor may stand where another has to go.
  */
 static void
-setup_descriptors(const int *fds)
+setup_descriptors(const int *fds, bool close_others)
 {
     int above[CHILD_FD_COUNT];
 
@@ -581,7 +360,7 @@ setup_descriptors(const int *fds)
     for (int i = 0; i < CHILD_FD_COUNT; i++)
         if (dup3(above[i], i, i < CHILD_REPORT ? 0 : O_CLOEXEC) == -1)
             die("cannot move a descriptor: %m");
-    if (close_range(CHILD_FD_COUNT, ~0U, 0) == -1)
+    if (close_others && close_range(CHILD_FD_COUNT, ~0U, 0) == -1)
         die("cannot close descriptors: %m");
 }
 
@@ -601,8 +380,82 @@ setup_capabilities(void)
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1 ||
         syscall(SYS_capset, &header, none) == -1)
         die("cannot drop the capabilities: %m");
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-        die("cannot set no_new_privs: %m");
+}
+
+/* The rights of Landlock's ABIs, newer than the headers of Debian 12. */
+enum {
+    LANDLOCK_READ = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
+                    LANDLOCK_ACCESS_FS_READ_DIR,
+    LANDLOCK_FS_1 = (1 << 13) - 1,
+    LANDLOCK_FS_REFER = 1 << 13,      /* ABI 2 */
+    LANDLOCK_FS_TRUNCATE = 1 << 14,   /* ABI 3 */
+    LANDLOCK_FS_IOCTL_DEV = 1 << 15,  /* ABI 5 */
+    LANDLOCK_NET_TCP = 3,             /* ABI 4: bind and connect */
+    LANDLOCK_SCOPED = 3               /* ABI 6: abstract sockets, signals */
+};
+
+static void
+landlock_allow(int ruleset, const char *path, uint64_t access)
+{
+    struct landlock_path_beneath_attr rule = {
+        .allowed_access = access,
+        .parent_fd = open(path, O_PATH | O_CLOEXEC),
+    };
+
+    if (rule.parent_fd == -1 ||
+        syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+                &rule, 0) == -1)
+        die("cannot allow %s in Landlock: %m", path);
+    close(rule.parent_fd);
+}
+
+/*
+ * Why: a second opinion on files, behind the mounts: reading everywhere below
+ * this root, writing in the run's own directories alone; no TCP, and signals
+ * and abstract sockets within the run, where the kernel knows of them.
+ * Why here: needs no_new_privs, and the mounts that it names. Where the kernel
+ * has no Landlock the mounts hold by themselves.
+ */
+static void
+setup_landlock(void)
+{
+    static const char *const own[] = {
+        INSIDE_WORK, "/tmp", "/dev/shm", INSIDE_MATPLOTLIB,
+        INSIDE_BOX "/" FIGURE_DIRECTORY,
+    };
+    int abi = landlock_abi();
+    struct {
+        uint64_t fs, net, scoped;
+    } rights = {LANDLOCK_FS_1, LANDLOCK_NET_TCP, LANDLOCK_SCOPED};
+    size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+    int ruleset;
+
+    rights.fs |= (abi >= 2 ? LANDLOCK_FS_REFER : 0) |
+                 (abi >= 3 ? LANDLOCK_FS_TRUNCATE : 0) |
+                 (abi >= 5 ? LANDLOCK_FS_IOCTL_DEV : 0);
+    ruleset = (int)syscall(SYS_landlock_create_ruleset, &rights, size, 0);
+    if (ruleset == -1)
+        die("cannot make a Landlock ruleset: %m");
+    landlock_allow(ruleset, "/", LANDLOCK_READ);
+    landlock_allow(ruleset, "/dev", rights.fs &
+                   (LANDLOCK_READ | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                    LANDLOCK_FS_TRUNCATE | LANDLOCK_FS_IOCTL_DEV));
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        landlock_allow(ruleset, own[i], rights.fs);
+    if (syscall(SYS_landlock_restrict_self, ruleset, 0) == -1)
+        die("cannot enter the Landlock ruleset: %m");
+    close(ruleset);
+}
+
+/*
+ * Why: no process of the same account, inside or out, can look into this one
+ * or write to it through /proc; it leaves no core.
+ */
+static void
+setup_dumpable(void)
+{
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+        die("cannot become undumpable: %m");
 }
 
 void
@@ -611,18 +464,28 @@ confine_enter(const struct limits *limits, int work_fd, const int *fds)
     unsigned int uid = geteuid(), gid = getegid();
     int self = open_self();
 
-    setup_namespaces();
-    setup_work(work_fd);
-    setup_proc();
+    setup_namespaces(limits);
+    root_work_mount(work_fd);
+    root_proc_mount();
     enter_user_namespace(0, self, uid, gid);
-    setup_limits(limits, self);
-    setup_descriptors(fds);
+    if (confine_wants(limits, LAYER_LIMITS))
+        setup_limits(limits, self);
+    setup_descriptors(fds, confine_wants(limits, LAYER_DESCRIPTORS));
     die_to(CHILD_REPORT, REPORT_FAILED);
     umask(022);
     if (setsid() == -1 || chdir(INSIDE_WORK) == -1)
         die("cannot start a session in " INSIDE_WORK ": %m");
-    setup_capabilities();
+    if (confine_wants(limits, LAYER_CAPABILITIES))
+        setup_capabilities();
     /* After the last change of credentials, since each one clears it. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
         die("cannot ask to die with the zygote: %m");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+        die("cannot set no_new_privs: %m");
+    if (confine_wants(limits, LAYER_LANDLOCK))
+        setup_landlock();
+    if (confine_wants(limits, LAYER_DUMPABLE))
+        setup_dumpable();
+    if (confine_wants(limits, LAYER_SECCOMP))
+        filter_install();
 }

@@ -8,6 +8,9 @@
 #ifndef SANDBOX_CONFINE_H
 #define SANDBOX_CONFINE_H
 
+#include "root.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,36 +20,54 @@ struct limits {
     size_t processes;    /* processes and threads of one run */
     size_t work_size;    /* bytes of the run's tmpfs */
     size_t work_inodes;
+    unsigned int without;  /* a bit for each layer that is left out */
 };
 
-/* Where things are outside; inside they stand at the paths below. */
-struct sources {
-    const char *package;     /* the Python package sandbox */
-    const char *matplotlib;  /* prebuilt configuration, or NULL */
-    char **python_path;      /* further directories, NULL-terminated */
+/* The layers that a probe can tell apart. */
+enum layer {
+    LAYER_USER,
+    LAYER_ROOT,
+    LAYER_PID,
+    LAYER_NETWORK,
+    LAYER_IPC,
+    LAYER_LIMITS,
+    LAYER_DESCRIPTORS,
+    LAYER_CAPABILITIES,  /* and no_new_privs */
+    LAYER_LANDLOCK,
+    LAYER_DUMPABLE,
+    LAYER_SECCOMP,
+    LAYER_COUNT
 };
 
-#define INSIDE_PYTHON "/opt/python"
-#define INSIDE_MATPLOTLIB "/run/box/matplotlib"
-#define INSIDE_WORK "/work"
+const char *confine_layer_name(enum layer layer);
 
 /*
- * Once, in the zygote, before the interpreter starts: own user and mount
- * namespaces and a root that holds, read-only, what Python needs and nothing
- * else. The environment becomes the sandbox's. Must not be called as root.
- *
- * Returns in a forked process, the first of a pid namespace of its own; the
- * caller waits for its end and ends as it did.
+ * Leave the layer of that name out. Only those that others stand behind can
+ * be: network, ipc and landlock. (A test build, made with TEST_LAYERS, lets
+ * go of more.) Dies for any other name.
+ */
+void confine_leave_out(struct limits *limits, const char *name);
+
+/* Is the layer asked for? Where the kernel has no Landlock, that is not. */
+bool confine_wants(const struct limits *limits, enum layer layer);
+
+/*
+ * First of all: enter user, mount, pid, uts and cgroup namespaces. The caller
+ * stays behind as the keeper of a process that is the first of its pid
+ * namespace, starts this program again with the same arguments, and comes
+ * back here, where it returns. Must not be called as root.
+ */
+void confine_namespaces(int argc, char **argv);
+
+/* The last argument of a program that has been started again. */
+#define CONFINE_AGAIN "confined"
+
+/*
+ * Then, before the interpreter starts: a root that holds, read-only, what
+ * Python needs and nothing else. The environment becomes the sandbox's.
  */
 void confine_zygote(const struct sources *sources,
                     const struct limits *limits);
-
-/*
- * Make the file system of one run, not mounted anywhere yet. Returns its
- * descriptor, owned by the caller; whoever holds it can read the files after
- * everything else of the run is gone.
- */
-int confine_work_open(const struct limits *limits);
 
 /*
  * Before and after the zygote's fork: the child between them is the first
@@ -58,7 +79,7 @@ void confine_after_fork(void);
 /*
  * In the forked child: all that remains. fds holds the CHILD_FD_COUNT
  * descriptors (handover.h) that the run keeps, in order; work_fd comes from
- * confine_work_open. Afterwards no other descriptor is open, and die() writes
+ * root_work_open. Afterwards no other descriptor is open, and die() writes
  * to CHILD_REPORT.
  */
 void confine_enter(const struct limits *limits, int work_fd, const int *fds);

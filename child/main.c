@@ -13,6 +13,7 @@
 
 #include "confine.h"
 #include "die.h"
+#include "probe.h"
 #include "python.h"
 #include "title.h"
 #include "zygote.h"
@@ -30,7 +31,8 @@ enum { QUEUE_FD = 3, LIST_MAX = 64 };
 
 struct options {
     size_t memory, processes, work_size, work_inodes;
-    size_t ready, max_runs, once;
+    size_t ready, max_runs, once, check;
+    char *without[LIST_MAX + 1];
     char *python_path[LIST_MAX + 1];
     char *preload[LIST_MAX + 1];
 };
@@ -77,6 +79,8 @@ option_set(struct options *options, char *argument)
         {"ready", &options->ready, NULL},
         {"max_runs", &options->max_runs, NULL},
         {"once", &options->once, NULL},
+        {"check", &options->check, NULL},
+        {"without", NULL, options->without},
         {"python_path", NULL, options->python_path},
         {"preload", NULL, options->preload},
     };
@@ -167,18 +171,25 @@ main(int argc, char **argv)
     struct zygote_plan plan;
 
     for (int i = 1; i < argc; i++)
-        option_set(&options, argv[i]);
+        if (strcmp(argv[i], CONFINE_AGAIN) != 0)
+            option_set(&options, argv[i]);
     if (options.max_runs == 0 || options.ready == 0)
         die("is started by sandbox-fcgi, not by hand");
     limits = (struct limits){options.memory, options.processes,
-                             options.work_size, options.work_inodes};
+                             options.work_size, options.work_inodes, 0};
+    for (char **name = options.without; *name != NULL; name++)
+        confine_leave_out(&limits, *name);
     plan = (struct zygote_plan){(int)options.ready, (int)options.max_runs,
                                 options.once != 0};
+    confine_namespaces(argc, argv);
     title_init(argc, argv);
     title_set("sandbox-child: zygote");
 
     sources_find(&sources, options.python_path);
     confine_zygote(&sources, &limits);
+    if (options.check != 0)
+        _exit(probe_layers(&limits, true) ? 0 : 1);
+    probe_layers(&limits, false);
     python_start(options.python_path);
     python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
     check_single_threaded();

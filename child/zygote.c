@@ -3,6 +3,7 @@
 #include "die.h"
 #include "handover.h"
 #include "python.h"
+#include "root.h"
 #include "title.h"
 
 #include <errno.h>
@@ -150,7 +151,8 @@ fork_child(struct zygote *zygote, struct child *child)
     make_pipe(&theirs[HANDOVER_REPORT], &fds[CHILD_REPORT]);
     make_socket_pair(&fds[CHILD_MARKET], &theirs[HANDOVER_MARKET]);
     make_socket_pair(&child->status_fd, &theirs[HANDOVER_STATUS]);
-    theirs[HANDOVER_WORK] = confine_work_open(zygote->limits);
+    theirs[HANDOVER_WORK] = root_work_open(zygote->limits->work_size,
+                                          zygote->limits->work_inodes);
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
     child->inherited_kib = inherited_kib();
 

@@ -271,7 +271,10 @@ for name, to in {'link': 'real', 'out': '/etc/passwd', 'loop': 'loop',
                  'up': '../..', 'proc': '/proc/self/environ',
                  'gone': 'nowhere'}.items():
     os.symlink(to, name)
-os.mkfifo('fifo')
+try:
+    os.mkfifo('fifo')
+except PermissionError as error:
+    print(type(error).__name__)
 socket.socket(socket.AF_UNIX).bind('sock')
 for kind in (0o020000, 0o060000):
     try:
@@ -280,12 +283,11 @@ for kind in (0o020000, 0o060000):
         print(type(error).__name__)
 """)
     assert files_of(reply) == {"real": b"data", "hard": b"data"}
-    assert reply["output"] == "PermissionError\n" * 2
+    assert reply["output"] == "PermissionError\n" * 3
     notes = "\n".join(reply["notes"])
     for name in ("link", "out", "loop", "up", "proc", "gone"):
         assert f" {name} was left out: it is a symbolic link" in notes
-    for name in ("fifo", "sock"):
-        assert f" {name} was left out: it is no regular file" in notes
+    assert " sock was left out: it is no regular file" in notes
 
 
 def test_a_directory_that_becomes_a_link_leads_nowhere(target):
@@ -439,7 +441,7 @@ open('013.png', 'wb').write(start + struct.pack('>II', 2**31, 2**31) * 9)
 open('014.png', 'wb').write(start + struct.pack('>II', 9000, 9000) * 9)
 open('longer.png', 'wb').write(start + struct.pack('>II', 9, 9) * 9)
 os.symlink('/work/real.png', '015.png')
-os.mkfifo('016.png')
+import socket; socket.socket(socket.AF_UNIX).bind('016.png')
 os.mkdir('017.png')
 open('018.png', 'wb').truncate(30 * 2**20)
 open('\n19.png', 'wb').write(start + struct.pack('>II', 9, 9) * 9)
@@ -451,7 +453,7 @@ plt.plot([1])
     assert figures_of(reply)[0].startswith(b"\x89PNG\r\n\x1a\n")
 
 
-@pytest.mark.parametrize("obstacle", ["os.mkdir({!r})", "os.mkfifo({!r})",
+@pytest.mark.parametrize("obstacle", ["os.mkdir({!r})", "import socket; socket.socket(1).bind({!r})",
                                       "os.symlink('/etc/passwd', {!r})"])
 @pytest.mark.parametrize("name", ["001.png", "001.png.part"])
 def test_an_obstacle_costs_a_figure_at_most(target, obstacle, name):

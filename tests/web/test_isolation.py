@@ -191,7 +191,7 @@ attempt('shm', shm)
 """)
     finally:
         thread.join()
-    assert first["error"] is None and int(first["output"]) >= 0
+    assert first["error"] is None
 
 
 def test_random_numbers_and_state_are_fresh_in_each_run(service):
