@@ -24,7 +24,7 @@ _Static_assert(sizeof(size_t) >= sizeof(uint64_t), "sizes need 64 bits");
 enum { NAME_SIZE = 24 };        /* of the longest option, with dashes and NUL */
 
 enum type {
-    FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES,
+    FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES, LAYERS,
     SWITCH, COUNT, TIME, SIZE, MODE,
     FLAG                        /* takes no value, and is no key */
 };
@@ -67,6 +67,7 @@ static const struct option {
     TEXT(child, PATH, "", "path of " CHILD "; empty: beside us"),
     TEXT(python_path, DIRECTORIES, "", "more directories with modules"),
     TEXT(preload, MODULES, "", "more modules to load in advance"),
+    TEXT(isolation, LAYERS, "strict", "strict, or reduced:LAYER,..."),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
     NUMBER(timeout, TIME, "90s", "100ms", "1h", "time a program may run"),
     NUMBER(grace, TIME, "2s", "100ms", "10m", "from the interrupt to the kill"),
@@ -248,6 +249,31 @@ is_modules(const char *text)
     return true;
 }
 
+/* Of all the layers, those that another one stands behind. */
+static bool
+is_isolation(const char *text)
+{
+    static const char *const layers[] = { "network", "ipc", "landlock" };
+    static const char prefix[] = "reduced:";
+
+    if (strcmp(text, "strict") == 0)
+        return true;
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return false;
+    for (text += strlen(prefix); ; text++) {
+        size_t length = strcspn(text, ","), i = 0;
+
+        while (i < 3 && (strlen(layers[i]) != length
+                         || strncmp(text, layers[i], length) != 0))
+            i++;
+        if (i == 3)
+            return false;
+        text += length;
+        if (*text == '\0')
+            return true;
+    }
+}
+
 /*
  * What a type's values look like: "x" is not WHAT[ between MIN and MAX]FORMS.
  * Strings have a test, numbers have units, a switch has neither.
@@ -270,6 +296,8 @@ static const struct {
                       is_directories, NULL, 0 },
     [MODULES] = { "a list of module names",
                   " (separated by commas or spaces)", is_modules, NULL, 0 },
+    [LAYERS] = { "strict or reduced:", " followed by network, ipc or landlock "
+                 "(separated by commas)", is_isolation, NULL, 0 },
     [SWITCH] = { "on or off", " (or yes, no, true, false, 1, 0)",
                  NULL, NULL, 0 },
     [COUNT] = { "a whole number", "", NULL, count_units, 10 },

@@ -39,6 +39,7 @@ struct config {
     char *child;                /* absolute path of sandbox-child */
     char *python_path;          /* absolute directories, ':' between them */
     char *preload;              /* module names, commas or spaces between */
+    char *isolation;            /* strict, or reduced:LAYER,LAYER */
     char *log;                  /* absolute path; empty: stderr */
 
     int timeout;                /* ms */

@@ -43,9 +43,11 @@
 #include "title.h"
 #include "worker.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef VERSION
@@ -88,13 +90,26 @@ serve(const struct config *config)
     return status;
 }
 
+/* Print what is in force, and try it. Returns 0 when all of it holds. */
+static int
+check(const struct config *config)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
+    pid_t zygote;
+
+    config_print(config, stdout);
+    fflush(stdout);
+    zygote = ready_start_zygote(config, null, STDOUT_FILENO, ZYGOTE_CHECK);
+    if (null == -1 || zygote == -1 || waitpid(zygote, &status, 0) == -1) {
+        log_error("cannot try the isolation: %m");
+        return EXIT_SYSTEM;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SYSTEM;
+}
+
 static int
 act(struct config *config, enum config_action action)
 {
-    if (action == CONFIG_CHECK) {
-        config_print(config, stdout);
-        return 0;
-    }
     if (config->log[0] != '\0' && log_open(config->log) == -1) {
         log_error("cannot open %s: %m", config->log);
         return EXIT_SYSTEM;
@@ -108,6 +123,8 @@ act(struct config *config, enum config_action action)
                   config->user);
         return EXIT_USAGE;
     }
+    if (action == CONFIG_CHECK)
+        return check(config);
     if (action == CONFIG_STDIO)
         return serve_one(config, HTTP_STDIO);
     if (getenv("GATEWAY_INTERFACE") != NULL && !is_listening(STDIN_FILENO))

@@ -108,7 +108,7 @@ start_zygote(struct master *master, struct process *process)
         return;
     }
     process->pid = ready_start_zygote(master->config, master->queue_write_fd,
-                                      ends[1], false);
+                                      ends[1], ZYGOTE_SERVE);
     close(ends[1]);
     if (master->zygote_log_fd != -1)
         close(master->zygote_log_fd);
@@ -356,6 +356,8 @@ master_run(const struct config *config, int listen_fd)
     title_set("sandbox-fcgi: master");
     log_info("serving with %d workers, %d runs at once", config->workers,
              config->max_runs);
+    if (strcmp(config->isolation, "strict") != 0)
+        log_warn("isolation is %s", config->isolation);
     while (goes_on) {
         int wait_ms = start_missing(&master);
         struct pollfd polled[] = {

@@ -94,8 +94,12 @@ argument_list(char **arguments, const char *key, const char *list,
 }
 
 static void
-zygote_arguments(const struct config *config, bool once, char **arguments)
+zygote_arguments(const struct config *config, enum zygote_purpose purpose,
+                 char **arguments)
 {
+    static const char reduced[] = "reduced:";
+    bool once = purpose == ZYGOTE_ONE_RUN;
+
     arguments[0] = must_copy(config->child);
     argument_number(arguments, "memory", config->memory);
     argument_number(arguments, "processes", (size_t)config->processes);
@@ -104,8 +108,12 @@ zygote_arguments(const struct config *config, bool once, char **arguments)
     argument_number(arguments, "ready", once ? 1 : (size_t)config->ready);
     argument_number(arguments, "max_runs", once ? 1 : (size_t)config->max_runs);
     argument_number(arguments, "once", once);
+    argument_number(arguments, "check", purpose == ZYGOTE_CHECK);
     argument_list(arguments, "python_path", config->python_path, ":");
     argument_list(arguments, "preload", config->preload, ", ");
+    if (strncmp(config->isolation, reduced, strlen(reduced)) == 0)
+        argument_list(arguments, "without",
+                      config->isolation + strlen(reduced), ",");
 }
 
 /* Between fork and exec: nothing that allocates or locks. */
@@ -143,12 +151,12 @@ become_zygote(const struct config *config, char **arguments, pid_t parent,
 
 pid_t
 ready_start_zygote(const struct config *config, int queue_fd, int log_fd,
-                   bool once)
+                   enum zygote_purpose purpose)
 {
     char *arguments[ARGUMENTS_MAX + 1] = {NULL};
     pid_t parent = getpid(), pid;
 
-    zygote_arguments(config, once, arguments);
+    zygote_arguments(config, purpose, arguments);
     pid = fork();
     if (pid == 0)
         become_zygote(config, arguments, parent, queue_fd, log_fd);
@@ -327,7 +335,8 @@ start_cold(const struct config *config, struct pollfd client,
         log_error("cannot make a socket pair: %m");
         return READY_FAILED;
     }
-    zygote = ready_start_zygote(config, ends[1], STDERR_FILENO, true);
+    zygote = ready_start_zygote(config, ends[1], STDERR_FILENO,
+                                ZYGOTE_ONE_RUN);
     close(ends[1]);
     if (zygote == -1) {
         log_error("cannot fork: %m");

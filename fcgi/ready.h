@@ -36,14 +36,21 @@ enum ready_outcome {
     READY_FAILED        /* a cold start that did not start; it is logged */
 };
 
+/* What a zygote is started for: it ends of itself after the last two. */
+enum zygote_purpose {
+    ZYGOTE_SERVE,
+    ZYGOTE_ONE_RUN,
+    ZYGOTE_CHECK   /* print which layers hold, on log_fd; exit status 0: all */
+};
+
 /*
  * Start the program sandbox-child as a zygote: exec'ed with an empty
  * environment, as config->user when we are root, with queue_fd as its queue
- * and log_fd as its standard error (both borrowed). once: for a single run.
- * It dies with its parent. Returns its process id, or -1 with errno.
+ * and log_fd as its standard output and error (both borrowed). It dies with
+ * its parent. Returns its process id, or -1 with errno.
  */
 pid_t ready_start_zygote(const struct config *config, int queue_fd,
-                         int log_fd, bool once);
+                         int log_fd, enum zygote_purpose purpose);
 
 /*
  * Take a child for one run. queue_fd is the shared queue's reading end, or -1
