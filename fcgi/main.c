@@ -5,14 +5,16 @@
  *
  *     nginx -- FastCGI --> master            starts, replaces, stops
  *                           +- worker x N    trusted: one request at a time
- *                           +- zygote        Python and its libraries, warm
- *                               +- ready x K forked, confined, waiting
- *                               +- run       one program; dies with it
+ *                           +- keeper        waits for the zygote's end
+ *                               +- zygote    Python and its libraries, warm
+ *                                   +- ready x K  forked, confined, waiting
+ *                                   +- run        one program; dies with it
  *
  * The master (master.c) keeps N workers and one zygote alive. The zygote is
  * the other program, sandbox-child, exec'ed with an empty environment, so
  * that nothing the responder knows is in the memory that runs are forked
- * from. It forks children ahead of need; each closes every layer of its
+ * from; it is the first process of a pid namespace, which takes a keeper
+ * outside. It forks children ahead of need; each closes every layer of its
  * sandbox before it reads a byte, and then waits. The zygote hands it over
  * as a packet of descriptors (handover.h) on a queue that all workers share:
  * one recvmsg takes one child.
