@@ -126,12 +126,12 @@ live(const struct limits *limits, int work_fd, const int *fds)
 
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
     confine_enter(limits, work_fd, fds);
-    title_set("sandbox-child: ready");
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
     python_after_fork();
     python_call("sandbox.run", "prepare", NULL);
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
         die("cannot report: %m");
+    title_set("sandbox-child: ready");
     while (poll(&job, 1, -1) == -1)
         continue;
     title_set("sandbox-child: run");
