@@ -49,7 +49,7 @@ static const struct rule rules[] = {
      "fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat "
      "futimesat umask chdir fchdir getcwd", ALLOW, "shutil, tempfile, zipfile"},
     {"dup dup2 dup3 pipe pipe2 sendfile copy_file_range fsync fdatasync "
-     "sync_file_range fadvise64 readahead flock", ALLOW,
+     "sync_file_range fadvise64 readahead", ALLOW,
      "subprocess, shutil, sqlite3"},
     {"poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl "
      "epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 timerfd_create "
@@ -60,8 +60,10 @@ static const struct rule rules[] = {
     {"setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",
      REFUSE, "and goes on when it may not set them"},
 
-    /* Memory. Writable code stays possible: libffi's closures need it. */
-    {"mmap munmap mprotect mremap brk madvise msync mincore mlock munlock "
+    {"flock", REFUSE, "on a file that all runs see, two could meet in it"},
+
+    /* Memory; mmap below. Writable code stays possible: libffi's closures need it. */
+    {"munmap mprotect mremap brk madvise msync mincore mlock munlock "
      "mlock2 mlockall munlockall membarrier rseq get_mempolicy", ALLOW,
      "malloc, mmap, BLAS"},
     {"memfd_create memfd_secret process_madvise process_mrelease userfaultfd "
@@ -193,6 +195,8 @@ add_checked(bool allow_sockets)
     const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
                                 CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                                 CLONE_NEWNET | CLONE_NEWTIME;
+    const uint64_t no_mapping = MAP_SHARED | MAP_ANONYMOUS;
+    const uint64_t mappings[] = {0, MAP_SHARED, MAP_ANONYMOUS, no_mapping};
     const int with_families[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
     /* What terminals and files are asked; TIOCSTI and the like are not. */
     static const uint64_t ioctls[] = {
@@ -215,6 +219,11 @@ add_checked(bool allow_sockets)
         SO_RCVTIMEO, SO_SNDTIMEO, SO_BROADCAST, SO_OOBINLINE,
     };
 
+    /* No shared memory but in the run's own tmpfs, which bounds it: what is
+     * unmapped of an anonymous object stays, and no limit counts it. */
+    for (size_t i = 0; i < COUNT(mappings); i++)
+        add_if(mappings[i] == no_mapping ? REFUSE : ALLOW, SCMP_SYS(mmap), 3,
+               SCMP_CMP_MASKED_EQ, no_mapping, mappings[i]);
     add_if(ALLOW, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, namespaces, 0);
     for (uint64_t bit = 1; bit <= namespaces; bit <<= 1)
         if (namespaces & bit)

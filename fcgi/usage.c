@@ -78,7 +78,7 @@ proportional(pid_t pid)
     line = strstr(text, "\nPss_Anon:");
     if (line == NULL)
         return anonymous(pid);
-    return strtoul(line + 10, NULL, 10) * 1024;
+    return strtoul(line + strlen("\nPss_Anon:"), NULL, 10) * 1024;
 }
 
 static size_t
