@@ -95,8 +95,8 @@ static const struct rule rules[] = {
      "a run's share is not the run's to choose"},
 
     /* Unix sockets alone (below); they meet nobody outside the run. */
-    {"connect accept accept4 bind listen shutdown sendto recvfrom sendmsg "
-     "recvmsg sendmmsg recvmmsg getsockname getpeername getsockopt", ALLOW,
+    {"accept accept4 shutdown sendto recvfrom sendmsg recvmsg sendmmsg "
+     "recvmmsg getsockname getpeername getsockopt", ALLOW,
      "asyncio, multiprocessing"},
 
     /* What makes and changes namespaces, mounts and the machine. */
@@ -198,6 +198,8 @@ add_checked(bool allow_sockets)
     const uint64_t no_mapping = MAP_SHARED | MAP_ANONYMOUS;
     const uint64_t mappings[] = {0, MAP_SHARED, MAP_ANONYMOUS, no_mapping};
     const int with_families[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
+    const int with_names[] = {SCMP_SYS(bind), SCMP_SYS(connect),
+                              SCMP_SYS(listen)};
     /* What terminals and files are asked; TIOCSTI and the like are not. */
     static const uint64_t ioctls[] = {
         TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGPGRP,
@@ -233,6 +235,8 @@ add_checked(bool allow_sockets)
                SCMP_CMP_MASKED_EQ, 0xffffffff, AF_UNIX);
         add_if(NO_FAMILY, with_families[i], 0, SCMP_CMP_NE, AF_UNIX, 0);
     }
+    for (size_t i = 0; i < COUNT(with_names); i++)
+        add(allow_sockets ? ALLOW : REFUSE, with_names[i], 0, NULL);
     allow_values(SCMP_SYS(ioctl), 1, ioctls, COUNT(ioctls));
     allow_values(SCMP_SYS(prctl), 0, prctls, COUNT(prctls));
     allow_values(SCMP_SYS(fcntl), 1, fcntls, COUNT(fcntls));

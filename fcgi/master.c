@@ -212,8 +212,10 @@ zygote_said(struct master *master)
         log_warn("zygote: %s", line);
         snprintf(master->last_line, sizeof(master->last_line), "%s", line);
         /* A child that cannot be set up is no end of the zygote. */
-        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0)
+        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0) {
             scoreboard_set_reason(master->scoreboard, line);
+            master->scoreboard->is_failing = true;
+        }
         master->line_len -= (size_t)(newline - line);
         memmove(line, newline, master->line_len + 1);
     }

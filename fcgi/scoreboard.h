@@ -9,9 +9,11 @@
 #include <stdbool.h>
 
 struct scoreboard {
-    atomic_bool is_warm;  /* a child of the present zygote has been seen */
-    char reason[256];     /* why not; written by the master alone, ends in
-                             NUL at every moment */
+    atomic_bool is_warm;     /* a child of the present zygote has been seen */
+    atomic_bool is_failing;  /* a child could not be set up since one was
+                                taken; reason says why */
+    char reason[256];        /* why not; written by the master alone, ends in
+                                NUL at every moment */
 };
 
 /* Make it, before the first fork. NULL with errno on failure. */

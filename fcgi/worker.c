@@ -152,7 +152,8 @@ explain(const struct worker *worker, enum ready_outcome outcome,
 
     if (outcome == READY_CLIENT_GONE)
         return -2;
-    if (outcome == READY_BUSY && worker->scoreboard->is_warm)
+    if (outcome == READY_BUSY && worker->scoreboard->is_warm &&
+        !worker->scoreboard->is_failing)
         snprintf(detail, sizeof(detail), "All %d places for runs stayed busy "
                  "for %g s. Try again a little later.",
                  worker->config->max_runs,
@@ -182,6 +183,7 @@ take_child(const struct worker *worker, const struct http *http,
     if (outcome != READY_TAKEN)
         return explain(worker, outcome, problem);
     worker->scoreboard->is_warm = true;
+    worker->scoreboard->is_failing = false;
     if (collect_put(child->work_fd, job) == 0)
         return 0;
     child_close(child);

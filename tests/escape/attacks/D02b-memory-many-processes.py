@@ -1,0 +1,12 @@
+# tries: to take in many processes what one may not
+# stopped by: worker
+# expected: kind == 'memory' and seconds < 3
+for _ in range(8):
+    if os.fork() == 0:
+        try:
+            block = bytearray(100 << 20)
+        except MemoryError:
+            print('refused')
+        time.sleep(9)
+time.sleep(1)
+print('LEAK 800 MiB held')
