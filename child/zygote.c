@@ -1,5 +1,6 @@
 #include "zygote.h"
 
+#include "clock.h"
 #include "die.h"
 #include "handover.h"
 #include "python.h"
@@ -18,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* After a child that could not be set up, or could not be forked. */
@@ -47,15 +47,6 @@ struct zygote {
     struct child *children;  /* plan->max_runs of them */
     int64_t pause_until_ms;
 };
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void
 pause_forking(struct zygote *zygote)

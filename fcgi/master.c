@@ -1,5 +1,6 @@
 #include "master.h"
 
+#include "clock.h"
 #include "log.h"
 #include "ready.h"
 #include "scoreboard.h"
@@ -53,15 +54,6 @@ struct master {
     char last_line[512];                /* it is why, when it never got warm */
     int signal_fd;
 };
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /*** Starting ***/
 

@@ -1,5 +1,6 @@
 #include "ready.h"
 
+#include "clock.h"
 #include "handover.h"
 #include "log.h"
 #include "text.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -279,15 +279,6 @@ child_claim(struct child *child)
         if (fcntl(*fds[i], F_SETFL, O_NONBLOCK) == -1)
             return false;
     return send(child->status_fd, &taken, 1, MSG_NOSIGNAL) == 1;
-}
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static enum ready_outcome

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "clock.h"
 #include "handover.h"
 #include "log.h"
 #include "usage.h"
@@ -14,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -39,15 +39,6 @@ struct run {
     bool is_over;
     bool is_unwanted;  /* the client went away */
 };
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void
 close_fd(int *fd)
