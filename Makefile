@@ -100,7 +100,8 @@ $(BUILD)/python/.done: $(PACKAGE)
 # matplotlib's list of fonts, which takes it seconds to make.
 $(BUILD)/matplotlib/.done:
 	@mkdir -p $(@D)
-	MPLCONFIGDIR=$(@D) $(PYTHON) -c 'import matplotlib.font_manager'
+	MPLCONFIGDIR=$(@D) XDG_CACHE_HOME=$(abspath $(BUILD)/cache) \
+		$(PYTHON) -c 'import matplotlib.font_manager'
 	@touch $@
 
 ### A child that can leave out any layer, for the tests of single layers
