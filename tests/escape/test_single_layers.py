@@ -11,9 +11,6 @@ Descriptors are the exception: they are always in force but where they are the
 question, since a child that keeps the other end of its own job waits for ever.
 """
 
-import os
-import socket
-
 import pytest
 
 from hostile import (FLOOR, LAYERS, all_attacks, landlock_abi, only,
