@@ -219,7 +219,31 @@ send_result(struct http *http, const struct result *result, const char *id)
     return result->verdict.error.len == 0 ? RAN_WELL : RAN_BADLY;
 }
 
-/* One program: read it, run it, tell what came of it. */
+/* Take a child, run the job in it, tell what came of it. Returns as
+ * take_child() does; sets *outcome when there is one. */
+static int
+run_and_reply(const struct worker *worker, struct http *http,
+              const struct job *job, const char *id, enum outcome *outcome,
+              struct problem *problem)
+{
+    struct child child;
+    struct result result;
+    int rc = take_child(worker, http, job, &child, problem);
+
+    if (rc != 0)
+        return rc;
+    if (run_job(worker->config, job, &child, http_client(http), &result) == 0) {
+        log_run(&result, id);
+        *outcome = send_result(http, &result, id);
+        result_clear(&result);
+    } else {
+        log_info("run %s: ended, since the client left", id);
+    }
+    child_close(&child);
+    return 0;
+}
+
+/* One program: read it, check it, run it; or say why not. */
 static enum outcome
 serve_run(const struct worker *worker, struct http *http, const char *id)
 {
@@ -227,24 +251,14 @@ serve_run(const struct worker *worker, struct http *http, const char *id)
     enum outcome outcome = NOT_RUN;
     struct problem problem;
     struct job job = {0};
-    struct child child;
-    struct result result;
     char *body = NULL;
     size_t len = 0;
-    int rc;
+    int rc = http_body(http, config->max_body, &body, &len, &problem);
 
-    if ((rc = http_body(http, config->max_body, &body, &len, &problem)) == 0 &&
-        (rc = parse(config, http, body, len, &job, &problem)) == 0 &&
-        (rc = take_child(worker, http, &job, &child, &problem)) == 0) {
-        if (run_job(config, &job, &child, http_client(http), &result) == 0) {
-            log_run(&result, id);
-            outcome = send_result(http, &result, id);
-            result_clear(&result);
-        } else {
-            log_info("run %s: ended, since the client left", id);
-        }
-        child_close(&child);
-    }
+    if (rc == 0)
+        rc = parse(config, http, body, len, &job, &problem);
+    if (rc == 0)
+        rc = run_and_reply(worker, http, &job, id, &outcome, &problem);
     if (rc == -1) {
         log_info("request %s: %d %s", id, problem.status, problem.detail);
         send_problem(http, &problem, problem.status == 503 ? "Retry-After: 2"
