@@ -51,9 +51,10 @@ help: ## list what can be made
 
 all: $(PRODUCT) ## build both programs into build/
 
+# A shell that starts this in the background has SIGINT ignored for it.
 run: deps ## install what is missing, build, and serve on PORT (8080)
 	@$(MAKE) --no-print-directory -s all
-	@exec nginx/run $(BUILD) $(PORT)
+	@exec env --default-signal=INT nginx/run $(BUILD) $(PORT)
 
 test: test-deps ## install what is missing, build, and run all tests
 	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child check
