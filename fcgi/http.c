@@ -251,7 +251,6 @@ http_begin(struct http *http, int status, const char *type,
     struct text head = {0};
     const char *method;
 
-    http->status = status;
     if (http->front == HTTP_STDIO)
         return;
     if (http->front == HTTP_FASTCGI)

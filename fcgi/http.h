@@ -21,7 +21,6 @@ enum http_front { HTTP_FASTCGI, HTTP_CGI, HTTP_STDIO };
 struct http {
     enum http_front front;
     FCGX_Request fastcgi;
-    int status;     /* of the reply that was begun, 0 before */
     bool is_bodiless;  /* HEAD: all but the headers is dropped */
 };
 
