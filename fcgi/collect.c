@@ -122,16 +122,6 @@ note(struct listing *listing, const char *name, const char *why)
                    why);
 }
 
-/* Whether text changes how what follows it is shown. */
-static bool
-is_odd(int32_t code)
-{
-    return code < 0x20 || code == '\\' || (code >= 0x7f && code < 0xa0) ||
-           code == 0x200e || code == 0x200f || code == 0x061c ||
-           (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-}
-
 /* UTF-8 without control, direction or backslash: data for anyone. */
 static bool
 name_is_plain(const char *name)
@@ -142,7 +132,7 @@ name_is_plain(const char *name)
         int32_t code;
         size_t step = utf8_step(name, len, &code);
 
-        if (is_odd(code))
+        if (utf8_is_unprintable(code) || code == '\\')
             return false;
         name += step;
         len -= step;

@@ -663,3 +663,12 @@ json_quote(const char *text, size_t len, json_write *write, void *context)
         return -1;
     return write(context, "\"", 1);
 }
+
+bool
+utf8_is_unprintable(int32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+           code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}

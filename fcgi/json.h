@@ -105,4 +105,7 @@ int json_quote(const char *text, size_t len, json_write *write, void *context);
  */
 size_t utf8_step(const char *text, size_t len, int32_t *code);
 
+/* A character that does not show, or makes others show elsewhere; or -1. */
+bool utf8_is_unprintable(int32_t code);
+
 #endif

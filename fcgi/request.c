@@ -96,16 +96,6 @@ refuse_memory(struct parse *parse)
     return refuse(parse, 500, "No memory is left to read this job.");
 }
 
-/* Characters that do not show, or make others show elsewhere; no UTF-8. */
-static bool
-is_unprintable(int32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-           code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
-}
-
 struct shown {
     char text[56];
 };
@@ -126,7 +116,7 @@ show(struct span name)
 
         size = utf8_step(character, name.len - at, &code);
         width = size;
-        if (is_unprintable(code)) {
+        if (utf8_is_unprintable(code)) {
             character = "\xef\xbf\xbd";
             width = 3;
         }
@@ -297,7 +287,7 @@ check_characters(struct parse *parse, const char *name, size_t len)
         int32_t code;
 
         size = utf8_step(name + at, len - at, &code);
-        if (is_unprintable(code) || code == '\\')
+        if (utf8_is_unprintable(code) || code == '\\')
             return refuse_member(parse, "name", "must be UTF-8 without "
                                  "backslashes, control and bidirectional "
                                  "characters.");
