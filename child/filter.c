@@ -209,10 +209,12 @@ add_checked(bool allow_sockets)
         PR_GET_NO_NEW_PRIVS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK,
         PR_CAPBSET_READ, PR_GET_SECUREBITS, PR_GET_SECCOMP, PR_SET_VMA,
     };
-    /* Locks and flags; not the size of pipes, leases, notifications. */
+    /* Locks and flags; not the size of pipes, leases, notifications. Nor who
+     * else holds a lock: a file that all runs see takes read locks alone,
+     * which never meet, but two runs could ask for each other's. */
     static const uint64_t fcntls[] = {
-        F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
-        F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
+        F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
+        F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW,
         F_GETOWN, F_SETOWN, F_GETPIPE_SZ,
     };
     /* Not the buffers' sizes: they pin kernel memory that no limit counts. */

@@ -268,6 +268,14 @@ def hint_input(error):
             "each becomes a variable.")
 
 
+def hint_database(error):
+    if getattr(error, "sqlite_errorname", None) in (
+            "SQLITE_IOERR_LOCK", "SQLITE_IOERR_CHECKRESERVEDLOCK"):
+        return ("SQLite cannot see others' locks here: leave journal_mode=WAL "
+                "out, or set PRAGMA locking_mode=EXCLUSIVE before it.")
+    return None
+
+
 HINTS = (
     (ModuleNotFoundError, hint_module),
     (ImportError, hint_import),
@@ -279,4 +287,5 @@ HINTS = (
     (OSError, hint_os),
     (RuntimeError, hint_thread),
     (EOFError, hint_input),
+    (Exception, hint_database),
 )

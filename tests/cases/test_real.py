@@ -614,7 +614,24 @@ plt.rcParams["font.sans-serif"] = ["SimHei"]
 plt.rcParams["axes.unicode_minus"] = False
 """
 
+def rows_of_both(reply):
+    assert reply["output"] == "[(1,), (2,)]\n", reply["output"]
+
+
 ODDITIES = [
+    ("a_database_of_two_processes", """import multiprocessing, sqlite3
+wal = sqlite3.connect("wal.db")
+wal.execute("PRAGMA locking_mode=EXCLUSIVE"), wal.execute("PRAGMA journal_mode=WAL")
+wal.execute("CREATE TABLE t(x)"), wal.commit()
+db = sqlite3.connect("a.db")
+db.execute("CREATE TABLE t(x)"), db.execute("INSERT INTO t VALUES(1)"), db.commit()
+def insert():
+    other = sqlite3.connect("a.db")
+    other.execute("INSERT INTO t VALUES(2)"), other.commit()
+process = multiprocessing.Process(target=insert)
+process.start(), process.join()
+print(db.execute("SELECT x FROM t").fetchall())
+""", {}, rows_of_both),
     ("shown_between", """
 import numpy as np
 import matplotlib.pyplot as plt
@@ -772,7 +789,16 @@ Größe(2.5)
 """.lstrip(), {}, words),
 ]
 
+def says_exclusive(reply):
+    assert "locking_mode=EXCLUSIVE" in reply["error"]["message"]
+
+
 WRONG = [
+    ("database_that_asks_for_locks", """import sqlite3
+db = sqlite3.connect("a.db")
+db.execute("PRAGMA journal_mode=WAL")
+db.execute("CREATE TABLE t(x)")
+""", {}, says_exclusive),
     ("exit_of_main", """
 import argparse, sys
 

@@ -1,7 +1,6 @@
 # tries: to send another run a number as a locked byte of a file of both
 # stopped by: seccomp
 # expected: kind is None and oks
-# open: locks on files that runs share cannot be told from their own
 import fcntl
 import struct
 
