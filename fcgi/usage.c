@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROCESSES_MAX = 1024 };
+enum {
+    PROCESSES_MAX = 1024,
+    FEW_SOCKETS = 64  /* no more than a program that means well has */
+};
 
 /* Read a small file of /proc; returns the empty string when it is gone. */
 static void
@@ -91,6 +94,25 @@ sum(const pid_t *pids, size_t count, size_t inherited, size_t (*of)(pid_t))
     return total > inherited ? total - inherited : 0;
 }
 
+/*
+ * What the sockets of the run's network namespace may hold, in flight or not:
+ * memory of the kernel's, that stands in no process.
+ */
+static size_t
+socket_buffers(pid_t pid)
+{
+    char path[64], text[128];
+    unsigned long sockets = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/net/sockstat", (int)pid);
+    read_small(path, text, sizeof(text));
+    if (sscanf(text, "sockets: used %lu", &sockets) != 1 ||
+        sockets <= FEW_SOCKETS)
+        return 0;
+    read_small("/proc/sys/net/core/wmem_default", text, sizeof(text));
+    return sockets * strtoul(text, NULL, 10);
+}
+
 /* The process's number here: the zygote knows it by another. */
 static pid_t
 number_of(int pidfd)
@@ -117,5 +139,5 @@ usage_memory(int pidfd, size_t inherited, size_t most)
     total = sum(pids, count, inherited, anonymous);
     if (total > most && count > 1)
         total = sum(pids, count, inherited, proportional);
-    return total;
+    return total + socket_buffers(pids[0]);
 }

@@ -15,6 +15,7 @@
  * Bytes of anonymous memory in a process and all its descendants, less
  * `inherited` that the first one shares with the zygote. Mapped files do not
  * count: they are the system's, or the run's own tmpfs with its own bound.
+ * More than a few sockets count with all that their buffers may hold.
  * Pages that the run's processes share count once when that makes the
  * difference between at most `most` and more. 0 when the process is gone.
  */

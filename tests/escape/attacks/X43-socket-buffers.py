@@ -1,7 +1,6 @@
 # tries: to hold memory in the buffers of sockets
 # stopped by: worker
 # expected: kind == 'memory' and seconds < 3
-# open: nothing but a memory cgroup counts buffers of sockets
 import socket
 
 read_end, write_end = os.pipe()
