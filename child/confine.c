@@ -3,6 +3,7 @@
 #include "die.h"
 #include "filter.h"
 #include "handover.h"
+#include "leaf.h"
 #include "root.h"
 #include "title.h"
 
@@ -36,6 +37,7 @@ static const char *const layer_names[] = {
     [LAYER_LIMITS] = "limits", [LAYER_DESCRIPTORS] = "descriptors",
     [LAYER_CAPABILITIES] = "capabilities", [LAYER_LANDLOCK] = "landlock",
     [LAYER_DUMPABLE] = "dumpable", [LAYER_SECCOMP] = "seccomp",
+    [LAYER_CGROUP] = "cgroup",
 };
 
 /* What may be left out: another layer stands behind each. */
@@ -75,7 +77,8 @@ landlock_abi(void)
 bool
 confine_wants(const struct limits *limits, enum layer layer)
 {
-    if (layer == LAYER_LANDLOCK && landlock_abi() < 1)
+    if ((layer == LAYER_LANDLOCK && landlock_abi() < 1) ||
+        (layer == LAYER_CGROUP && !leaf_is_open()))
         return false;
     return !(limits->without & 1U << layer);
 }
@@ -142,8 +145,6 @@ setup_environment(void)
         if (setenv(environment[i][0], environment[i][1], 1) == -1)
             die("cannot set the environment: %m");
 }
-
-/*** The run's own file system ***/
 
 /*** The zygote, as a whole ***/
 
@@ -228,19 +229,21 @@ confine_namespaces(int argc, char **argv)
     if (uid == 0)
         die("must not run as root");
     self = open_self();
-    enter_user_namespace(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWCGROUP |
-                             CLONE_NEWPID,
-                         self, uid, gid);
+    enter_user_namespace(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWPID, self, uid,
+                         gid);
     close(self);
     enter_pid_namespace(argc, argv);
     exec_again(argc, argv);
 }
 
 void
-confine_zygote(const struct sources *sources, const struct limits *limits)
+confine_zygote(const struct sources *sources, const struct limits *limits,
+               const char *cgroup, int slots)
 {
     int work_fd;
 
+    if (cgroup != NULL)
+        leaf_start(cgroup, limits, slots);
     if (sethostname("sandbox", 7) == -1)
         die("cannot set the host name: %m");
     root_enter(sources);
@@ -253,7 +256,14 @@ confine_zygote(const struct sources *sources, const struct limits *limits)
     zygote_pid_namespace = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     if (zygote_pid_namespace == -1)
         die("cannot open the pid namespace: %m");
-    filter_compile(confine_wants(limits, LAYER_NETWORK));
+    if (confine_wants(limits, LAYER_SECCOMP))
+        filter_start(confine_wants(limits, LAYER_NETWORK));
+}
+
+bool
+confine_holds(int fd)
+{
+    return fd == zygote_pid_namespace || fd == leaf_fd();
 }
 
 /*** Around each fork ***/
@@ -282,19 +292,19 @@ confine_after_fork(void)
 
 /*
  * Why: network, abstract sockets, System V objects and mounts of its own:
- * nothing that two runs could meet in.
+ * nothing that two runs could meet in. And no name of a cgroup outside.
  * Why here: still owned by the zygote's user namespace, so that the run's own
  * (below) owns none of them and can change none.
  */
 static void
 setup_namespaces(const struct limits *limits)
 {
-    int flags = CLONE_NEWNS |
+    int flags = CLONE_NEWNS | CLONE_NEWCGROUP |
                 (confine_wants(limits, LAYER_NETWORK) ? CLONE_NEWNET : 0) |
                 (confine_wants(limits, LAYER_IPC) ? CLONE_NEWIPC : 0);
 
     if (unshare(flags) == -1)
-        die("cannot create mount, network and ipc namespaces: %m");
+        die("cannot create mount, cgroup, network and ipc namespaces: %m");
 }
 
 /* At most so much, or the less that we ourselves were given. */
@@ -325,8 +335,8 @@ mapped_bytes(int self)
 }
 
 /*
- * Why: bounds for each process of the run; the worker's watchdog bounds their
- * sum. RLIMIT_NPROC counts in the run's own user namespace.
+ * Why: bounds for each process of the run; its cgroup and the worker's watchdog
+ * bound their sum. RLIMIT_NPROC counts in the run's own user namespace.
  */
 static void
 setup_limits(const struct limits *limits, int self)
@@ -459,11 +469,15 @@ setup_dumpable(void)
 }
 
 void
-confine_enter(const struct limits *limits, int work_fd, const int *fds)
+confine_enter(const struct limits *limits, int slot, int work_fd,
+              const int *fds)
 {
     unsigned int uid = geteuid(), gid = getegid();
     int self = open_self();
 
+    /* Why first: what all of the run takes is bounded from here on. */
+    if (confine_wants(limits, LAYER_CGROUP))
+        leaf_enter(slot);
     setup_namespaces(limits);
     root_work_mount(work_fd);
     root_proc_mount();
@@ -487,5 +501,5 @@ confine_enter(const struct limits *limits, int work_fd, const int *fds)
     if (confine_wants(limits, LAYER_DUMPABLE))
         setup_dumpable();
     if (confine_wants(limits, LAYER_SECCOMP))
-        filter_install();
+        filter_finish();
 }

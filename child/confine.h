@@ -36,6 +36,7 @@ enum layer {
     LAYER_LANDLOCK,
     LAYER_DUMPABLE,
     LAYER_SECCOMP,
+    LAYER_CGROUP,        /* where the service has a subtree */
     LAYER_COUNT
 };
 
@@ -48,11 +49,11 @@ const char *confine_layer_name(enum layer layer);
  */
 void confine_leave_out(struct limits *limits, const char *name);
 
-/* Is the layer asked for? Where the kernel has no Landlock, that is not. */
+/* Is the layer asked for? Where there is no Landlock or cgroup, those are not. */
 bool confine_wants(const struct limits *limits, enum layer layer);
 
 /*
- * First of all: enter user, mount, pid, uts and cgroup namespaces. The caller
+ * First of all: enter user, mount, pid and uts namespaces. The caller
  * stays behind as the keeper of a process that is the first of its pid
  * namespace, starts this program again with the same arguments, and comes
  * back here, where it returns. Must not be called as root.
@@ -64,10 +65,15 @@ void confine_namespaces(int argc, char **argv);
 
 /*
  * Then, before the interpreter starts: a root that holds, read-only, what
- * Python needs and nothing else. The environment becomes the sandbox's.
+ * Python needs and nothing else. The environment becomes the sandbox's. The
+ * directory cgroup, or NULL, gets a leaf for each slot.
  */
 void confine_zygote(const struct sources *sources,
-                    const struct limits *limits);
+                    const struct limits *limits, const char *cgroup,
+                    int slots);
+
+/* Whether the zygote keeps this descriptor for what is above. */
+bool confine_holds(int fd);
 
 /*
  * Before and after the zygote's fork: the child between them is the first
@@ -77,11 +83,12 @@ void confine_before_fork(void);
 void confine_after_fork(void);
 
 /*
- * In the forked child: all that remains. fds holds the CHILD_FD_COUNT
- * descriptors (handover.h) that the run keeps, in order; work_fd comes from
- * root_work_open. Afterwards no other descriptor is open, and die() writes
+ * In the forked child: all that remains. No two living children may have the
+ * same slot. fds holds the CHILD_FD_COUNT descriptors (handover.h) that the
+ * run keeps, in order; work_fd comes from root_work_open. Afterwards no other descriptor is open, and die() writes
  * to CHILD_REPORT.
  */
-void confine_enter(const struct limits *limits, int work_fd, const int *fds);
+void confine_enter(const struct limits *limits, int slot, int work_fd,
+                   const int *fds);
 
 #endif

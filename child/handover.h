@@ -41,14 +41,19 @@ enum {
     HANDOVER_FD_COUNT
 };
 
+/* How a zygote's line begins that names the layers in force, blanks between
+ * them. */
+#define PROBE_IN_FORCE "in force:"
+
 /* Beside the descriptors: anonymous KiB inherited at the fork. */
 enum { HANDOVER_BYTES = 4 };
 
 /* Worker to zygote: the child has left the queue; fork another. */
 enum { STATUS_TAKEN = 'T' };
 
-/* Zygote to worker: wait status, user and system microseconds, peak KiB. */
-enum { STATUS_BYTES = 4 + 3 * 8 };
+/* Zygote to worker: wait status, user and system microseconds, peak KiB, and
+ * how many processes of it the kernel ended for memory. */
+enum { STATUS_BYTES = 4 + 3 * 8 + 4 };
 
 /* Below the top of the run's tmpfs. */
 #define WORK_DIRECTORY "work"

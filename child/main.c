@@ -32,6 +32,7 @@ enum { QUEUE_FD = 3, LIST_MAX = 64 };
 struct options {
     size_t memory, processes, work_size, work_inodes;
     size_t ready, max_runs, once, check;
+    char *cgroup[LIST_MAX + 1];
     char *without[LIST_MAX + 1];
     char *python_path[LIST_MAX + 1];
     char *preload[LIST_MAX + 1];
@@ -80,6 +81,7 @@ option_set(struct options *options, char *argument)
         {"max_runs", &options->max_runs, NULL},
         {"once", &options->once, NULL},
         {"check", &options->check, NULL},
+        {"cgroup", NULL, options->cgroup},
         {"without", NULL, options->without},
         {"python_path", NULL, options->python_path},
         {"preload", NULL, options->preload},
@@ -138,7 +140,7 @@ check_single_threaded(void)
 
 /*
  * A descriptor that a library has opened would be closed under it in each
- * child. So there must be none but ours: the queue, and the pid namespace.
+ * child. So there must be none but ours.
  */
 static void
 check_descriptors(void)
@@ -154,8 +156,7 @@ check_descriptors(void)
                                  sizeof(target) - 1);
 
         target[len > 0 ? len : 0] = '\0';
-        if (fd > QUEUE_FD && fd != dirfd(directory) &&
-            strncmp(target, "pid:", 4) != 0)
+        if (fd > QUEUE_FD && fd != dirfd(directory) && !confine_holds(fd))
             die("the zygote has %s open after its imports; a preloaded "
                 "module keeps it so", target);
     }
@@ -186,10 +187,12 @@ main(int argc, char **argv)
     title_set("sandbox-child: zygote");
 
     sources_find(&sources, options.python_path);
-    confine_zygote(&sources, &limits);
+    confine_zygote(&sources, &limits, options.cgroup[0], plan.max_runs);
     if (options.check != 0)
         _exit(probe_layers(&limits, true) ? 0 : 1);
     probe_layers(&limits, false);
+    if (!plan.once)
+        probe_say_in_force(&limits);
     python_start(options.python_path);
     python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
     check_single_threaded();

@@ -2,6 +2,7 @@
 
 #include "die.h"
 #include "handover.h"
+#include "leaf.h"
 #include "root.h"
 
 #include <dirent.h>
@@ -149,6 +150,21 @@ try_seccomp(void)
            syscall(SYS_clone3, NULL, 0) == -1 && errno == ENOSYS;
 }
 
+/* That its leaf bounds it is tried from outside: trial_is_ended(). */
+static bool
+try_cgroup(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[256];
+    bool is_root = false;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        is_root = is_root || strcmp(line, "0::/\n") == 0;
+    if (file != NULL)
+        fclose(file);
+    return is_root;
+}
+
 static const struct {
     bool (*holds)(void);
     const char *proof;  /* what was refused */
@@ -178,6 +194,10 @@ static const struct {
     [LAYER_DUMPABLE] = {try_dumpable, "/proc/self/mem cannot be opened", "-"},
     [LAYER_SECCOMP] = {try_seccomp, "socket(AF_INET), unshare, memfd_create "
         "and clone3 are refused", "a kernel with seccomp filters"},
+    [LAYER_CGROUP] = {try_cgroup, "a process that took more memory than its "
+        "leaf may was ended", "the service needs a cgroup of its own "
+        "(Delegate=yes); till then a run's processes are measured together "
+        "ten times a second"},
 };
 
 /*** The probe, and who asks it ***/
@@ -212,7 +232,7 @@ ask(const struct limits *limits, char *letters, size_t size)
         const int fds[CHILD_FD_COUNT] = {null, null, null, ends[1], null};
 
         die_to(ends[1], REPORT_FAILED);
-        confine_enter(limits, work_fd, fds);
+        confine_enter(limits, 0, work_fd, fds);
         answer();
     }
     confine_after_fork();
@@ -229,6 +249,29 @@ ask(const struct limits *limits, char *letters, size_t size)
             letters + strlen(REPORT_FAILED));
     if (strlen(letters) != LAYER_COUNT + 1)
         die("the probe of the layers ended without an answer");
+}
+
+/* Does the kernel end who takes more than a leaf may have? */
+static bool
+trial_is_ended(void)
+{
+    unsigned long before = leaf_kills(LEAF_TRIAL);
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        size_t size = 4 * LEAF_TRIAL_BYTES;
+        char *memory = malloc(size);
+
+        leaf_enter(LEAF_TRIAL);
+        for (size_t at = 0; memory != NULL && at < size; at += 4096)
+            ((volatile char *)memory)[at] = 1;
+        _exit(0);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) == -1)
+        continue;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+           leaf_kills(LEAF_TRIAL) > before;
 }
 
 static void
@@ -248,11 +291,14 @@ probe_layers(const struct limits *limits, bool show)
     read_namespace("net", zygote_net, sizeof(zygote_net));
     read_namespace("ipc", zygote_ipc, sizeof(zygote_ipc));
     ask(limits, letters, sizeof(letters));
+    if (leaf_is_open() && !trial_is_ended())
+        letters[LAYER_CGROUP] = 'n';
     if (show)
         printf("#\n# layer         in force  proved by, or what to change\n");
     for (int i = 0; i < LAYER_COUNT; i++) {
-        bool holds = letters[i] == 'y';
         bool is_wanted = confine_wants(limits, (enum layer)i);
+        bool holds = letters[i] == 'y' &&
+                     (is_wanted || i != LAYER_CGROUP);
 
         if (show)
             show_layer((enum layer)i, holds, is_wanted);
@@ -261,9 +307,17 @@ probe_layers(const struct limits *limits, bool show)
                 confine_layer_name((enum layer)i), tries[i].mend);
         all = all && (holds || !is_wanted);
     }
-    if (show)
-        printf("# %-13s %-9s %s\n", "memory", "watchdog", "a run's processes "
-               "are measured together ten times a second");
     fflush(stdout);
     return all;
+}
+
+void
+probe_say_in_force(const struct limits *limits)
+{
+    printf("%s", PROBE_IN_FORCE);
+    for (int i = 0; i < LAYER_COUNT; i++)
+        if (confine_wants(limits, (enum layer)i))
+            printf(" %s", confine_layer_name((enum layer)i));
+    printf("\n");
+    fflush(stdout);
 }

@@ -19,4 +19,7 @@
  */
 bool probe_layers(const struct limits *limits, bool show);
 
+/* Print, in one line for the responder, the layers that are asked for. */
+void probe_say_in_force(const struct limits *limits);
+
 #endif

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "die.h"
 #include "handover.h"
+#include "leaf.h"
 #include "python.h"
 #include "root.h"
 #include "title.h"
@@ -38,6 +39,7 @@ struct child {
     int status_fd;
     int theirs[HANDOVER_FD_COUNT];  /* the worker's ends, until handed over */
     unsigned int inherited_kib;
+    unsigned long kills_before;     /* for memory, of its slot's earlier runs */
 };
 
 struct zygote {
@@ -110,13 +112,13 @@ close_theirs(struct child *child)
 
 /* The child's life, from the fork to its end. */
 static _Noreturn void
-live(const struct limits *limits, int work_fd, const int *fds)
+live(const struct limits *limits, int slot, int work_fd, const int *fds)
 {
     struct pollfd job = {CHILD_JOB, POLLIN, 0};
     int status;
 
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
-    confine_enter(limits, work_fd, fds);
+    confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
     python_after_fork();
     python_call("sandbox.run", "prepare", NULL);
@@ -134,6 +136,7 @@ live(const struct limits *limits, int work_fd, const int *fds)
 static void
 fork_child(struct zygote *zygote, struct child *child)
 {
+    int slot = (int)(child - zygote->children);
     int fds[CHILD_FD_COUNT];
     int *theirs = child->theirs;
 
@@ -146,11 +149,12 @@ fork_child(struct zygote *zygote, struct child *child)
                                           zygote->limits->work_inodes);
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
     child->inherited_kib = inherited_kib();
+    child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;
 
     confine_before_fork();
     child->pid = python_fork();
     if (child->pid == 0)
-        live(zygote->limits, theirs[HANDOVER_WORK], fds);
+        live(zygote->limits, slot, theirs[HANDOVER_WORK], fds);
     confine_after_fork();
 
     for (int i = 0; i < CHILD_FD_COUNT; i++)
@@ -226,6 +230,7 @@ static void
 child_ended(struct zygote *zygote, struct child *child)
 {
     unsigned char bytes[STATUS_BYTES];
+    unsigned long kills = 0;
     struct rusage usage;
     int status;
     char taken;
@@ -242,6 +247,10 @@ child_ended(struct zygote *zygote, struct child *child)
     pack(bytes + 12, (uint64_t)usage.ru_stime.tv_sec * 1000000 +
          (uint64_t)usage.ru_stime.tv_usec, 8);
     pack(bytes + 20, (uint64_t)usage.ru_maxrss, 8);
+    if (leaf_is_open())
+        kills = leaf_kills((int)(child - zygote->children)) -
+                child->kills_before;
+    pack(bytes + 28, kills, 4);
     /* A socket that is closed with something unread resets its other end,
      * which would then not see the packet. */
     (void)!recv(child->status_fd, &taken, 1, MSG_DONTWAIT);

@@ -24,7 +24,7 @@ _Static_assert(sizeof(size_t) >= sizeof(uint64_t), "sizes need 64 bits");
 enum { NAME_SIZE = 24 };        /* of the longest option, with dashes and NUL */
 
 enum type {
-    FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES, LAYERS,
+    FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES, LAYERS, SUBTREE,
     SWITCH, COUNT, TIME, SIZE, MODE,
     FLAG                        /* takes no value, and is no key */
 };
@@ -68,6 +68,7 @@ static const struct option {
     TEXT(python_path, DIRECTORIES, "", "more directories with modules"),
     TEXT(preload, MODULES, "", "more modules to load in advance"),
     TEXT(isolation, LAYERS, "strict", "strict, or reduced:LAYER,..."),
+    TEXT(cgroup, SUBTREE, "auto", "auto, off, or a directory to divide"),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
     NUMBER(timeout, TIME, "90s", "100ms", "1h", "time a program may run"),
     NUMBER(grace, TIME, "2s", "100ms", "10m", "from the interrupt to the kill"),
@@ -225,6 +226,13 @@ is_path(const char *text)
 }
 
 static bool
+is_subtree(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strcmp(text, "off") == 0
+        || (is_path(text) && *text != '\0');
+}
+
+static bool
 is_directories(const char *text)
 {
     if (*text == '\0')
@@ -298,6 +306,8 @@ static const struct {
                   " (separated by commas or spaces)", is_modules, NULL, 0 },
     [LAYERS] = { "strict or reduced:", " followed by network, ipc or landlock "
                  "(separated by commas)", is_isolation, NULL, 0 },
+    [SUBTREE] = { "auto, off or an absolute path", " (without ';')",
+                  is_subtree, NULL, 0 },
     [SWITCH] = { "on or off", " (or yes, no, true, false, 1, 0)",
                  NULL, NULL, 0 },
     [COUNT] = { "a whole number", "", NULL, count_units, 10 },

@@ -40,6 +40,7 @@ struct config {
     char *python_path;          /* absolute directories, ':' between them */
     char *preload;              /* module names, commas or spaces between */
     char *isolation;            /* strict, or reduced:LAYER,LAYER */
+    char *cgroup;               /* auto, off, or a directory to divide */
     char *log;                  /* absolute path; empty: stderr */
 
     int timeout;                /* ms */

@@ -36,6 +36,7 @@
  * children, the master everything.
  */
 
+#include "cgroup.h"
 #include "config.h"
 #include "listen.h"
 #include "log.h"
@@ -49,6 +50,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,7 +66,7 @@ serve_one(struct config *config, enum http_front front)
 {
     const struct worker worker = {
         .config = config,
-        .scoreboard = scoreboard_new(),
+        .scoreboard = scoreboard_new(1),
         .listen_fd = -1,
         .queue_fd = -1,
     };
@@ -74,6 +76,22 @@ serve_one(struct config *config, enum http_front front)
         return EXIT_SYSTEM;
     }
     return worker_once(&worker, front);
+}
+
+/*
+ * As many descriptors as we may have: what is passed between processes counts
+ * for the account, programs' too, and nobody may pass more when it is as many
+ * as this limit; theirs is far lower.
+ */
+static void
+raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 static int
@@ -87,6 +105,7 @@ serve(const struct config *config)
         log_error("%s", why);
         return EXIT_SYSTEM;
     }
+    raise_descriptors();
     status = master_run(config, listen_fd);
     listen_remove(config);
     return status;
@@ -97,15 +116,22 @@ static int
 check(const struct config *config)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
+    const char *cgroup;
+    char why[1024];
     pid_t zygote;
 
     config_print(config, stdout);
+    if (cgroup_start(config, user_of_runs(), why, sizeof(why)) == -1)
+        printf("# %s\n", why);
+    cgroup = cgroup_make();
     fflush(stdout);
-    zygote = ready_start_zygote(config, null, STDOUT_FILENO, ZYGOTE_CHECK);
+    zygote = ready_start_zygote(config, null, STDOUT_FILENO,
+                                cgroup != NULL ? cgroup : "", ZYGOTE_CHECK);
     if (null == -1 || zygote == -1 || waitpid(zygote, &status, 0) == -1) {
         log_error("cannot try the isolation: %m");
-        return EXIT_SYSTEM;
+        status = EXIT_SYSTEM << 8;
     }
+    cgroup_stop();
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SYSTEM;
 }
 

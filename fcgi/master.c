@@ -1,6 +1,8 @@
 #include "master.h"
 
+#include "cgroup.h"
 #include "clock.h"
+#include "handover.h"
 #include "log.h"
 #include "ready.h"
 #include "scoreboard.h"
@@ -45,6 +47,7 @@ struct master {
     const struct config *config;
     struct scoreboard *scoreboard;
     struct process zygote;
+    char zygote_cgroup[CGROUP_PATH_MAX];
     struct process *workers;
     int listen_fd;
     int queue_read_fd, queue_write_fd;  /* of ready children */
@@ -63,6 +66,7 @@ start_worker(struct master *master, struct process *process)
     const struct worker worker = {
         .config = master->config,
         .scoreboard = master->scoreboard,
+        .seat = (int)(process - master->workers),
         .listen_fd = master->listen_fd,
         .queue_fd = master->config->zygote ? master->queue_read_fd : -1,
     };
@@ -70,6 +74,7 @@ start_worker(struct master *master, struct process *process)
     sigset_t none;
 
     process->start_ms = now_ms();
+    master->scoreboard->seats[worker.seat] = SEAT_IDLE;
     process->pid = fork();
     if (process->pid != 0)
         return;
@@ -92,15 +97,24 @@ start_worker(struct master *master, struct process *process)
 static void
 start_zygote(struct master *master, struct process *process)
 {
+    const char *cgroup = cgroup_make();
     int ends[2];
 
     process->start_ms = now_ms();
+    process->pid = -1;
+    if (cgroup == NULL) {
+        log_error("cannot make a cgroup: %m");
+        return;
+    }
+    snprintf(master->zygote_cgroup, sizeof(master->zygote_cgroup), "%s",
+             cgroup);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1) {
         log_error("cannot make a pipe: %m");
+        cgroup_remove(cgroup);
         return;
     }
     process->pid = ready_start_zygote(master->config, master->queue_write_fd,
-                                      ends[1], ZYGOTE_SERVE);
+                                      ends[1], cgroup, ZYGOTE_SERVE);
     close(ends[1]);
     if (master->zygote_log_fd != -1)
         close(master->zygote_log_fd);
@@ -178,6 +192,24 @@ log_end(const char *name, pid_t pid, int status)
                  WEXITSTATUS(status));
 }
 
+static void
+zygote_line(struct master *master, const char *line)
+{
+    if (strncmp(line, PROBE_IN_FORCE, strlen(PROBE_IN_FORCE)) == 0) {
+        log_info("zygote: %s", line);
+        scoreboard_set(master->scoreboard->layers,
+                       line + strlen(PROBE_IN_FORCE));
+        return;
+    }
+    log_warn("zygote: %s", line);
+    snprintf(master->last_line, sizeof(master->last_line), "%s", line);
+    /* A child that cannot be set up is no end of the zygote. */
+    if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0) {
+        scoreboard_set(master->scoreboard->reason, line);
+        master->scoreboard->is_failing = true;
+    }
+}
+
 /* Returns whether there may be more. */
 static bool
 zygote_said(struct master *master)
@@ -201,13 +233,7 @@ zygote_said(struct master *master)
             newline = line + master->line_len;  /* too long for one line */
         else
             *newline++ = '\0';
-        log_warn("zygote: %s", line);
-        snprintf(master->last_line, sizeof(master->last_line), "%s", line);
-        /* A child that cannot be set up is no end of the zygote. */
-        if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0) {
-            scoreboard_set_reason(master->scoreboard, line);
-            master->scoreboard->is_failing = true;
-        }
+        zygote_line(master, line);
         master->line_len -= (size_t)(newline - line);
         memmove(line, newline, master->line_len + 1);
     }
@@ -220,11 +246,12 @@ zygote_ended(struct master *master)
     while (master->zygote_log_fd != -1 && zygote_said(master))
         continue;  /* its last words are why */
     if (master->scoreboard->is_warm)
-        scoreboard_set_reason(master->scoreboard, STARTING);
+        scoreboard_set(master->scoreboard->reason, STARTING);
     else if (master->last_line[0] != '\0')
-        scoreboard_set_reason(master->scoreboard, master->last_line);
+        scoreboard_set(master->scoreboard->reason, master->last_line);
     master->scoreboard->is_warm = false;
     ready_drain(master->queue_read_fd);
+    cgroup_remove(master->zygote_cgroup);
     process_ended(&master->zygote);
 }
 
@@ -239,12 +266,14 @@ reap_one(struct master *master)
         return false;
     if (pid == master->zygote.pid) {
         log_end("zygote", pid, status);
+        master->scoreboard->zygote_restarts++;
         zygote_ended(master);
         return true;
     }
     for (int i = 0; i < master->config->workers; i++) {
         if (pid == master->workers[i].pid) {
             log_end("worker", pid, status);
+            master->scoreboard->worker_restarts++;
             process_ended(&master->workers[i]);
         }
     }
@@ -310,6 +339,22 @@ stop(struct master *master)
     }
 }
 
+/* Without a cgroup of its own the service makes do, unless told otherwise. */
+static bool
+set_up_cgroup(const struct config *config)
+{
+    char why[1024];
+
+    if (!config->zygote ||
+        cgroup_start(config, user_of_runs(), why, sizeof(why)) == 0)
+        return true;
+    if (strcmp(config->cgroup, "auto") == 0)
+        log_warn("%s; runs are bounded without it", why);
+    else
+        log_error("%s", why);
+    return strcmp(config->cgroup, "auto") == 0;
+}
+
 static bool
 set_up(struct master *master)
 {
@@ -320,7 +365,7 @@ set_up(struct master *master)
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    master->scoreboard = scoreboard_new();
+    master->scoreboard = scoreboard_new(master->config->workers);
     if (master->scoreboard == NULL ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == -1 ||
         sigprocmask(SIG_BLOCK, &signals, NULL) == -1 ||
@@ -329,7 +374,7 @@ set_up(struct master *master)
     master->queue_read_fd = ends[0];
     master->queue_write_fd = ends[1];
     master->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    scoreboard_set_reason(master->scoreboard, STARTING);
+    scoreboard_set(master->scoreboard->reason, STARTING);
     return master->signal_fd != -1;
 }
 
@@ -341,6 +386,8 @@ master_run(const struct config *config, int listen_fd)
     };
     bool goes_on = true;
 
+    if (!set_up_cgroup(config))
+        return 111;
     if (!set_up(&master)) {
         log_error("cannot set up: %m");
         return 111;
@@ -367,5 +414,6 @@ master_run(const struct config *config, int listen_fd)
             goes_on = take_signal(&master);
     }
     stop(&master);
+    cgroup_stop();
     return 0;
 }

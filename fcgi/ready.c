@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,6 +44,12 @@ find_user(const struct config *config)
     user_id = account->pw_uid;
     group_id = account->pw_gid;
     return 0;
+}
+
+uid_t
+user_of_runs(void)
+{
+    return geteuid() == 0 ? user_id : geteuid();
 }
 
 int
@@ -94,8 +101,8 @@ argument_list(char **arguments, const char *key, const char *list,
 }
 
 static void
-zygote_arguments(const struct config *config, enum zygote_purpose purpose,
-                 char **arguments)
+zygote_arguments(const struct config *config, const char *cgroup,
+                 enum zygote_purpose purpose, char **arguments)
 {
     static const char reduced[] = "reduced:";
     bool once = purpose == ZYGOTE_ONE_RUN;
@@ -109,6 +116,8 @@ zygote_arguments(const struct config *config, enum zygote_purpose purpose,
     argument_number(arguments, "max_runs", once ? 1 : (size_t)config->max_runs);
     argument_number(arguments, "once", once);
     argument_number(arguments, "check", purpose == ZYGOTE_CHECK);
+    if (*cgroup != '\0')
+        argument_add(arguments, "cgroup", cgroup, strlen(cgroup));
     argument_list(arguments, "python_path", config->python_path, ":");
     argument_list(arguments, "preload", config->preload, ", ");
     if (strncmp(config->isolation, reduced, strlen(reduced)) == 0)
@@ -151,12 +160,12 @@ become_zygote(const struct config *config, char **arguments, pid_t parent,
 
 pid_t
 ready_start_zygote(const struct config *config, int queue_fd, int log_fd,
-                   enum zygote_purpose purpose)
+                   const char *cgroup, enum zygote_purpose purpose)
 {
     char *arguments[ARGUMENTS_MAX + 1] = {NULL};
     pid_t parent = getpid(), pid;
 
-    zygote_arguments(config, purpose, arguments);
+    zygote_arguments(config, cgroup, purpose, arguments);
     pid = fork();
     if (pid == 0)
         become_zygote(config, arguments, parent, queue_fd, log_fd);
@@ -254,12 +263,13 @@ ready_drain(int queue_fd)
         child_close(&child);
 }
 
-bool
-ready_waits(int queue_fd)
+int
+ready_count(int queue_fd)
 {
-    struct pollfd queue = {queue_fd, POLLIN, 0};
+    int bytes = 0;
 
-    return poll(&queue, 1, 0) == 1 && (queue.revents & POLLIN);
+    (void)ioctl(queue_fd, FIONREAD, &bytes);  /* of all packets together */
+    return bytes / HANDOVER_BYTES;
 }
 
 /*
@@ -326,7 +336,7 @@ start_cold(const struct config *config, struct pollfd client,
         log_error("cannot make a socket pair: %m");
         return READY_FAILED;
     }
-    zygote = ready_start_zygote(config, ends[1], STDERR_FILENO,
+    zygote = ready_start_zygote(config, ends[1], STDERR_FILENO, "",
                                 ZYGOTE_ONE_RUN);
     close(ends[1]);
     if (zygote == -1) {

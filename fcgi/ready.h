@@ -46,11 +46,13 @@ enum zygote_purpose {
 /*
  * Start the program sandbox-child as a zygote: exec'ed with an empty
  * environment, as config->user when we are root, with queue_fd as its queue
- * and log_fd as its standard output and error (both borrowed). It dies with
- * its parent. Returns its process id, or -1 with errno.
+ * and log_fd as its standard output and error (both borrowed), and a leaf for
+ * each run in the directory cgroup, unless that is empty. It dies with its
+ * parent. Returns its process id, or -1 with errno.
  */
 pid_t ready_start_zygote(const struct config *config, int queue_fd,
-                         int log_fd, enum zygote_purpose purpose);
+                         int log_fd, const char *cgroup,
+                         enum zygote_purpose purpose);
 
 /*
  * Take a child for one run. queue_fd is the shared queue's reading end, or -1
@@ -63,8 +65,8 @@ enum ready_outcome ready_take(const struct config *config, int queue_fd,
 /* Throw away what is in the queue: the children of a zygote that is dead. */
 void ready_drain(int queue_fd);
 
-/* Whether a child waits in the queue. */
-bool ready_waits(int queue_fd);
+/* How many children wait in the queue. */
+int ready_count(int queue_fd);
 
 /* Let go of the child; one that still runs is killed for it. */
 void child_close(struct child *child);
@@ -72,9 +74,10 @@ void child_close(struct child *child);
 /*
  * When root: look config->user up, once, before the first fork, and become
  * it for good. Both return 0, or -1 (unknown or root's; errno). The second is
- * safe between fork and exec.
+ * safe between fork and exec. user_of_runs() is who it is, or we are.
  */
 int find_user(const struct config *config);
+uid_t user_of_runs(void);
 int drop_privileges(void);
 
 #endif

@@ -209,8 +209,8 @@ reply_print(const struct result *result, const char *id, json_write *write,
 
 /*** Replies without a run ***/
 
-static void
-print_object(cJSON *object, struct text *text)
+void
+reply_object(cJSON *object, struct text *text)
 {
     char *printed = cJSON_PrintUnformatted(object);
 
@@ -230,16 +230,5 @@ reply_problem(const struct problem *problem, struct text *text)
     cJSON_AddStringToObject(object, "detail", problem->detail);
     if (problem->member[0] != '\0')
         cJSON_AddStringToObject(object, "member", problem->member);
-    print_object(object, text);
-}
-
-void
-reply_health(const char *status, const char *reason, struct text *text)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "status", status);
-    if (reason != NULL)
-        cJSON_AddStringToObject(object, "reason", reason);
-    print_object(object, text);
+    reply_object(object, text);
 }

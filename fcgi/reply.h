@@ -11,6 +11,8 @@
 #include "request.h"
 #include "run.h"
 
+struct cJSON;
+
 /* Print the reply of a run. Returns 0, or -1 as soon as write does. */
 int reply_print(const struct result *result, const char *id,
                 json_write *write, void *context);
@@ -18,8 +20,8 @@ int reply_print(const struct result *result, const char *id,
 /* Append a problem (RFC 9457) to text. */
 void reply_problem(const struct problem *problem, struct text *text);
 
-/* Append {"status": status}, or with a reason when it is not NULL. */
-void reply_health(const char *status, const char *reason, struct text *text);
+/* Append a small object, and free it. */
+void reply_object(struct cJSON *object, struct text *text);
 
 /* The media type that the file's name promises. Static. */
 const char *media_type(const char *name);

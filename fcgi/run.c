@@ -161,6 +161,7 @@ read_status(struct run *run)
     }
     ending->is_known = true;
     ending->wait_status = (int)unpack(bytes, 4);
+    ending->was_memory |= unpack(bytes + 28, 4) > 0;
     ending->cpu_seconds =
         (double)(unpack(bytes + 4, 8) + unpack(bytes + 12, 8)) / 1e6;
     size_t peak = (size_t)unpack(bytes + 20, 8) * 1024;

@@ -5,6 +5,7 @@
 #include "reply.h"
 #include "request.h"
 #include "run.h"
+#include "status.h"
 #include "text.h"
 #include "title.h"
 
@@ -68,57 +69,84 @@ find_id(const struct http *http, char id[static ID_MAX + 1])
 /*** What is no run ***/
 
 static void
+send_status(struct http *http, bool is_well, struct text *text)
+{
+    http_begin(http, is_well ? 200 : 503, "application/json",
+               is_well ? NULL : "Retry-After: 1");
+    http_write(http, text->data, text->len);
+    text_clear(text);
+}
+
+static void
 serve_health(const struct worker *worker, struct http *http)
 {
     struct scoreboard *scoreboard = worker->scoreboard;
     struct text text = {0};
     bool is_warm;
 
-    if (worker->queue_fd != -1 && ready_waits(worker->queue_fd))
+    if (worker->queue_fd != -1 && ready_count(worker->queue_fd) > 0)
         scoreboard->is_warm = true;
     is_warm = worker->queue_fd == -1 || scoreboard->is_warm;
-    if (is_warm)
-        reply_health("ok", NULL, &text);
-    else
-        reply_health("unavailable", scoreboard->reason, &text);
-    http_begin(http, is_warm ? 200 : 503, "application/json",
-               is_warm ? NULL : "Retry-After: 1");
-    http_write(http, text.data, text.len);
-    text_clear(&text);
+    status_health(is_warm, scoreboard->reason, &text);
+    send_status(http, is_warm, &text);
 }
 
-/* The responder may be mapped below any prefix. */
-static bool
-is_health_path(const char *path)
+static void
+serve_status(const struct worker *worker, struct http *http)
 {
-    static const char health[] = "/healthz";
+    struct text text = {0};
+
+    status_print(worker->scoreboard, worker->config,
+                 worker->queue_fd != -1 ? ready_count(worker->queue_fd) : 0,
+                 &text);
+    send_status(http, true, &text);
+}
+
+static const struct page {
+    const char *path;
+    void (*serve)(const struct worker *worker, struct http *http);
+} pages[] = {
+    {"/healthz", serve_health},
+    {"/status", serve_status},
+};
+
+/* The page of that path, below any prefix that the responder is mapped to. */
+static const struct page *
+find_page(const char *path)
+{
     size_t len = path != NULL ? strlen(path) : 0;
 
-    return len >= sizeof(health) - 1 &&
-           strcmp(path + len - (sizeof(health) - 1), health) == 0;
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        size_t page_len = strlen(pages[i].path);
+
+        if (len >= page_len &&
+            strcmp(path + len - page_len, pages[i].path) == 0)
+            return &pages[i];
+    }
+    return NULL;
 }
 
 /* Anything but a program to run. */
 static void
 serve_other(const struct worker *worker, struct http *http,
-            const char *method, const char *path)
+            const char *method, const struct page *page)
 {
     struct problem problem;
-    bool is_health = is_health_path(path);
     bool is_get = method != NULL && (strcmp(method, "GET") == 0 ||
                                      strcmp(method, "HEAD") == 0);
 
-    if (is_health && is_get) {
-        serve_health(worker, http);
+    if (page != NULL && is_get) {
+        page->serve(worker, http);
     } else if (is_get) {
         make_problem(&problem, 404, "Not Found", "There is nothing to GET "
-                     "here but /healthz; a program is run by POST.");
+                     "here but /healthz and /status; a program is run by "
+                     "POST.");
         send_problem(http, &problem, NULL);
     } else {
-        make_problem(&problem, 405, "Method Not Allowed", is_health
+        make_problem(&problem, 405, "Method Not Allowed", page != NULL
                          ? "Use GET." : "A program is run by POST.");
-        send_problem(http, &problem, is_health ? "Allow: GET, HEAD"
-                                               : "Allow: POST");
+        send_problem(http, &problem, page != NULL ? "Allow: GET, HEAD"
+                                                  : "Allow: POST");
     }
 }
 
@@ -141,6 +169,12 @@ parse(const struct config *config, struct http *http, const char *body,
                            : http_param(http, "CONTENT_TYPE");
 
     return request_parse(type, body, len, &limits, job, problem);
+}
+
+static void
+take_seat(const struct worker *worker, enum seat seat)
+{
+    worker->scoreboard->seats[worker->seat] = seat;
 }
 
 /* Why no child was to be had. Returns -1, or -2 when nobody is to be told. */
@@ -176,10 +210,12 @@ take_child(const struct worker *worker, const struct http *http,
            const struct job *job, struct child *child,
            struct problem *problem)
 {
-    enum ready_outcome outcome =
-        ready_take(worker->config, worker->queue_fd, http_client(http),
-                   child);
+    enum ready_outcome outcome;
 
+    take_seat(worker, SEAT_WAITING);
+    outcome = ready_take(worker->config, worker->queue_fd, http_client(http),
+                         child);
+    take_seat(worker, SEAT_BUSY);
     if (outcome != READY_TAKEN)
         return explain(worker, outcome, problem);
     worker->scoreboard->is_warm = true;
@@ -232,11 +268,16 @@ run_and_reply(const struct worker *worker, struct http *http,
 
     if (rc != 0)
         return rc;
-    if (run_job(worker->config, job, &child, http_client(http), &result) == 0) {
+    take_seat(worker, SEAT_RUNNING);
+    rc = run_job(worker->config, job, &child, http_client(http), &result);
+    take_seat(worker, SEAT_BUSY);
+    if (rc == 0) {
+        scoreboard_count(worker->scoreboard, result.verdict.kind);
         log_run(&result, id);
         *outcome = send_result(http, &result, id);
         result_clear(&result);
     } else {
+        scoreboard_count(worker->scoreboard, KIND_ABANDONED);
         log_info("run %s: ended, since the client left", id);
     }
     child_close(&child);
@@ -259,7 +300,12 @@ serve_run(const struct worker *worker, struct http *http, const char *id)
         rc = parse(config, http, body, len, &job, &problem);
     if (rc == 0)
         rc = run_and_reply(worker, http, &job, id, &outcome, &problem);
+    if (rc == -2)
+        scoreboard_count(worker->scoreboard, KIND_ABANDONED);
     if (rc == -1) {
+        scoreboard_count(worker->scoreboard, problem.status == 503
+                                                 ? KIND_UNAVAILABLE
+                                                 : KIND_REFUSED);
         log_info("request %s: %d %s", id, problem.status, problem.detail);
         send_problem(http, &problem, problem.status == 503 ? "Retry-After: 2"
                                                            : NULL);
@@ -277,6 +323,7 @@ serve(const struct worker *worker, struct http *http)
 {
     const char *method = http_param(http, "REQUEST_METHOD");
     const char *path = http_param(http, "PATH_INFO");
+    const struct page *page;
     struct problem problem;
     char id[ID_MAX + 1];
 
@@ -285,9 +332,9 @@ serve(const struct worker *worker, struct http *http)
         path = http_param(http, "SCRIPT_NAME");
     if (http->front == HTTP_STDIO)
         return serve_run(worker, http, id);
-    if (method == NULL || strcmp(method, "POST") != 0 ||
-        is_health_path(path)) {
-        serve_other(worker, http, method, path);
+    page = find_page(path);
+    if (method == NULL || strcmp(method, "POST") != 0 || page != NULL) {
+        serve_other(worker, http, method, page);
         return NOT_RUN;
     }
     if (!http_accepts(http_param(http, "HTTP_ACCEPT"), "application/json")) {
@@ -310,8 +357,10 @@ worker_run(const struct worker *worker)
     for (;;) {
         if (http_accept(&http, worker->listen_fd) == -1)
             continue;
+        take_seat(worker, SEAT_BUSY);
         serve(worker, &http);
         http_finish(&http);
+        take_seat(worker, SEAT_IDLE);
     }
 }
 

@@ -12,6 +12,7 @@
 struct worker {
     const struct config *config;
     struct scoreboard *scoreboard;
+    int seat;       /* this worker's, in the scoreboard */
     int listen_fd;  /* unused where there is one request only */
     int queue_fd;   /* of ready children; -1: a cold start for each run */
 };

@@ -11,7 +11,8 @@ import pytest
 from hostile import HERE, Hostile, account_ids, landlock_abi
 from service import wait_for
 
-NEWNS, NEWIPC, NEWUSER = 0x00020000, 0x08000000, 0x10000000
+NEWNS, NEWCGROUP, NEWIPC = 0x00020000, 0x02000000, 0x08000000
+NEWUSER = 0x10000000
 NEWPID, NEWNET = 0x20000000, 0x40000000
 
 # A system call, with the argument that tells the step from others; and what
@@ -37,8 +38,8 @@ STEPS = {
     # Each run.
     "pid namespace": (f"unshare:0={NEWPID}", "pid namespace"),
     "back to the pid namespace": ("setns", "pid namespace"),
-    "namespaces of a run": (f"unshare:0={NEWNS | NEWNET | NEWIPC}",
-                            "mount, network and ipc namespaces"),
+    "namespaces of a run": (f"unshare:0={NEWNS | NEWCGROUP | NEWNET | NEWIPC}",
+                            "network and ipc namespaces"),
     "directories of a run": ("mount:3=4096", "mount /work"),
     "user namespace of a run": (f"unshare:0={NEWUSER}", "user namespace"),
     "limit of memory": ("prlimit64:1=9", "limit 9"),
@@ -181,10 +182,10 @@ limited = pytest.mark.skipif(not can_be_limited(),
     ("mnt", 1, "copy the mount"),  # each copy counts as one
     ("pid", 0, "user namespace"),
     ("pid", 1, "pid namespace"),
-    ("net", 0, "mount, network and ipc namespaces"),
-    ("ipc", 0, "mount, network and ipc namespaces"),
+    ("net", 0, "network and ipc namespaces"),
+    ("ipc", 0, "network and ipc namespaces"),
     ("uts", 0, "user namespace"),
-    ("cgroup", 0, "user namespace"),
+    ("cgroup", 0, "network and ipc namespaces"),
 ])
 def test_without_a_namespace_nothing_runs(faulty, kind, most, words):
     service = faulty(kind=Limited, **{kind: most})

@@ -566,21 +566,6 @@ a_problem_may_be_as_long_as_it_can(void **state)
     text_clear(&text);
 }
 
-static void
-health_is_told_with_a_reason_or_without(void **state)
-{
-    struct text text = {0};
-
-    (void)state;
-    reply_health("ok", NULL, &text);
-    assert_string_equal(text.data, "{\"status\":\"ok\"}\n");
-    text_clear(&text);
-    reply_health("unavailable", "no \"child\"\n", &text);
-    assert_string_equal(text.data, "{\"status\":\"unavailable\","
-                        "\"reason\":\"no \\\"child\\\"\\n\"}\n");
-    text_clear(&text);
-}
-
 /*** Media types ***/
 
 #define OCTETS "application/octet-stream"
@@ -639,7 +624,6 @@ main(void)
         cmocka_unit_test(printing_stops_between_pieces_of_a_file),
         cmocka_unit_test(a_problem_is_told),
         cmocka_unit_test(a_problem_may_be_as_long_as_it_can),
-        cmocka_unit_test(health_is_told_with_a_reason_or_without),
         cmocka_unit_test(a_name_promises_a_media_type),
     };
 
