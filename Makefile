@@ -17,12 +17,13 @@ BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
 	$(WARNINGS) -MMD -MP
 LDFLAGS = -pie -Wl,-z,relro,-z,now
 
-FCGI = main config master worker http request json report verdict capture \
-	collect run ready usage reply listen scoreboard log text
-CHILD = main zygote confine root filter probe python die
+FCGI = main config master cgroup worker http request json report verdict capture \
+	collect run ready usage reply status listen scoreboard log text
+CHILD = main zygote confine leaf root filter probe python die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
-PURE = config request json report verdict capture reply text log
+PURE = config request json report verdict capture reply status scoreboard \
+	text log
 
 FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih)
 CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp)
@@ -43,7 +44,7 @@ TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-hypothesis fcgiwrap \
 	spawn-fcgi procps binutils
 FUZZ_DEPENDENCIES = clang
 
-.PHONY: help all deps run test check fuzz clean test-deps fuzz-deps
+.PHONY: help all deps run test check bench fuzz clean test-deps fuzz-deps
 .DEFAULT_GOAL = help
 
 help: ## list what can be made
@@ -120,6 +121,22 @@ $(BUILD)/test/child/%.o: child/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -DTEST_LAYERS \
 		-c -o $@ $<
+
+### Benchmarks
+
+bench: deps ## measure: what the layers of the sandbox cost
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/confine
+	@$(AS_USER) $(BUILD)/bench/confine $(BUILD)/python/sandbox
+
+# Programs that must not be started by root.
+AS_USER = $(if $(filter 0,$(shell id -u)),setpriv --reuid www-data \
+	--regid www-data --clear-groups)
+
+$(BUILD)/bench/confine: tests/bench/confine.c \
+		$(filter-out %/main.o,$(TEST_OBJECTS))
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -fPIE -DTEST_LAYERS -o $@ \
+		$(filter %.c %.o,$^) $(CHILD_LIBS)
 
 ### Unit tests, under sanitizers
 

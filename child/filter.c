@@ -30,6 +30,7 @@
 #define MISSING SCMP_ACT_ERRNO(ENOSYS) /* the default */
 #define NO_FAMILY SCMP_ACT_ERRNO(EAFNOSUPPORT)
 #define KILL SCMP_ACT_KILL_PROCESS     /* nothing honest calls it */
+#define SET_UP 0                       /* refused once a child is set up */
 
 struct rule {
     const char *names;  /* system calls, blanks between them */
@@ -89,7 +90,8 @@ static const struct rule rules[] = {
     {"getuid geteuid getgid getegid getresuid getresgid getgroups capget",
      ALLOW, "who am I"},
     {"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid "
-     "setgroups capset", REFUSE, "there is nobody else to become"},
+     "setgroups", REFUSE, "there is nobody else to become"},
+    {"capset", SET_UP, "to drop them all"},
     {"setpriority sched_setaffinity sched_setparam sched_setscheduler "
      "sched_setattr sched_getattr ioprio_set ioprio_get", REFUSE,
      "a run's share is not the run's to choose"},
@@ -100,19 +102,20 @@ static const struct rule rules[] = {
      "asyncio, multiprocessing"},
 
     /* What makes and changes namespaces, mounts and the machine. */
-    {"mount umount2 pivot_root chroot setns unshare mount_setattr move_mount "
-     "open_tree fsopen fsconfig fsmount fspick listmount statmount swapon "
-     "swapoff sethostname setdomainname quotactl quotactl_fd", REFUSE,
-     "its world is given"},
+    {"unshare setns mount move_mount fsopen fsconfig fsmount", SET_UP,
+     "a child's namespaces, its tmpfs and its /proc"},
+    {"umount2 pivot_root chroot mount_setattr open_tree fspick listmount "
+     "statmount swapon swapoff sethostname setdomainname quotactl "
+     "quotactl_fd", REFUSE, "its world is given"},
     {"mknod mknodat", REFUSE, "devices and fifos (os.mkfifo is told so)"},
     {"name_to_handle_at open_by_handle_at", REFUSE,
      "files past the mount view"},
     {"perf_event_open syslog acct reboot clock_settime clock_adjtime "
      "settimeofday adjtimex iopl ioperm modify_ldt vhangup personality "
-     "lookup_dcookie kcmp pidfd_getfd seccomp", REFUSE,
+     "lookup_dcookie kcmp pidfd_getfd", REFUSE,
      "the machine is not the run's"},
-    {"landlock_create_ruleset landlock_add_rule landlock_restrict_self",
-     REFUSE, "kernel surface without need"},
+    {"landlock_create_ruleset landlock_add_rule landlock_restrict_self "
+     "seccomp", SET_UP, "to give up more"},
     {"shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd "
      "msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify "
      "mq_getsetattr", REFUSE, "kernel memory that no limit counts"},
@@ -132,8 +135,14 @@ static const struct rule rules[] = {
      "does system calls that no filter sees"},
 };
 
+/* What a child sets of itself, and then may not any more. */
+static const uint64_t set_up_prctls[] = {
+    PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS,
+    PR_SET_DUMPABLE,
+};
+
 static scmp_filter_ctx context;
-static struct sock_fprog program;
+static struct sock_fprog rest;  /* the second filter, for each child */
 
 static void
 add(uint32_t action, int number, unsigned int count,
@@ -156,11 +165,16 @@ add_if(uint32_t action, int number, unsigned int argument,
     add(action, number, 1, &condition);
 }
 
+/* Once for each filter: is_rest for the second. */
 static void
-add_rule(const struct rule *rule)
+add_rule(const struct rule *rule, bool is_rest)
 {
+    uint32_t action = rule->action != SET_UP ? rule->action
+                                             : is_rest ? REFUSE : ALLOW;
     char names[1024], *next = names, *name;
 
+    if (is_rest && rule->action != SET_UP)
+        return;
     snprintf(names, sizeof(names), "%s", rule->names);
     while ((name = strsep(&next, " ")) != NULL) {
         int number = seccomp_syscall_resolve_name(name);
@@ -168,28 +182,44 @@ add_rule(const struct rule *rule)
         /* A name that this libseccomp does not know yet is not allowed
          * either: it stays at the default. */
         if (number >= 0)
-            add(rule->action, number, 0, NULL);
+            add(action, number, 0, NULL);
     }
 }
 
-/* Allow number with its argument being one of the values. */
+/* Do so with number when its argument is one of the values. */
 static void
-allow_values(int number, unsigned int argument, const uint64_t *values,
-             size_t count)
+add_values(uint32_t action, int number, unsigned int argument,
+           const uint64_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_if(ALLOW, number, argument, SCMP_CMP_MASKED_EQ, 0xffffffff,
+        add_if(action, number, argument, SCMP_CMP_MASKED_EQ, 0xffffffff,
                values[i]);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const int with_families[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
+
+static void
+add_unix_sockets(uint32_t action)
+{
+    static const int with_names[] = {
+        SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(listen),
+    };
+
+    for (size_t i = 0; i < COUNT(with_families); i++)
+        add_if(action, with_families[i], 0, SCMP_CMP_MASKED_EQ, 0xffffffff,
+               AF_UNIX);
+    for (size_t i = 0; i < COUNT(with_names); i++)
+        add(action, with_names[i], 0, NULL);
+}
 
 /*
  * The calls whose arguments matter. Of each only the 32 bits count that the
  * kernel looks at: what stands above them must not change the answer.
  */
 static void
-add_checked(bool allow_sockets)
+add_checked(void)
 {
     /* No new namespace of any kind. */
     const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
@@ -197,9 +227,6 @@ add_checked(bool allow_sockets)
                                 CLONE_NEWNET | CLONE_NEWTIME;
     const uint64_t no_mapping = MAP_SHARED | MAP_ANONYMOUS;
     const uint64_t mappings[] = {0, MAP_SHARED, MAP_ANONYMOUS, no_mapping};
-    const int with_families[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
-    const int with_names[] = {SCMP_SYS(bind), SCMP_SYS(connect),
-                              SCMP_SYS(listen)};
     /* What terminals and files are asked; TIOCSTI and the like are not. */
     static const uint64_t ioctls[] = {
         TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGPGRP,
@@ -232,67 +259,86 @@ add_checked(bool allow_sockets)
     for (uint64_t bit = 1; bit <= namespaces; bit <<= 1)
         if (namespaces & bit)
             add_if(REFUSE, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, bit, bit);
-    for (size_t i = 0; i < COUNT(with_families); i++) {
-        add_if(allow_sockets ? ALLOW : REFUSE, with_families[i], 0,
-               SCMP_CMP_MASKED_EQ, 0xffffffff, AF_UNIX);
+    add_unix_sockets(ALLOW);
+    for (size_t i = 0; i < COUNT(with_families); i++)
         add_if(NO_FAMILY, with_families[i], 0, SCMP_CMP_NE, AF_UNIX, 0);
-    }
-    for (size_t i = 0; i < COUNT(with_names); i++)
-        add(allow_sockets ? ALLOW : REFUSE, with_names[i], 0, NULL);
-    allow_values(SCMP_SYS(ioctl), 1, ioctls, COUNT(ioctls));
-    allow_values(SCMP_SYS(prctl), 0, prctls, COUNT(prctls));
-    allow_values(SCMP_SYS(fcntl), 1, fcntls, COUNT(fcntls));
-    allow_values(SCMP_SYS(setsockopt), 2, options, COUNT(options));
+    add_values(ALLOW, SCMP_SYS(ioctl), 1, ioctls, COUNT(ioctls));
+    add_values(ALLOW, SCMP_SYS(prctl), 0, prctls, COUNT(prctls));
+    add_values(ALLOW, SCMP_SYS(prctl), 0, set_up_prctls, COUNT(set_up_prctls));
+    add_values(ALLOW, SCMP_SYS(fcntl), 1, fcntls, COUNT(fcntls));
+    add_values(ALLOW, SCMP_SYS(setsockopt), 2, options, COUNT(options));
     /* To ask for limits, and to lower one's own. */
     add_if(ALLOW, SCMP_SYS(prlimit64), 2, SCMP_CMP_EQ, 0, 0);
     add_if(ALLOW, SCMP_SYS(prlimit64), 0, SCMP_CMP_MASKED_EQ, 0xffffffff, 0);
 }
 
-/*
- * Read the compiled filter back from where libseccomp writes it. The memory
- * is kept: every child inherits it.
- */
 static void
-take_program(int fd)
+start_context(uint32_t default_action)
 {
-    off_t size = lseek(fd, 0, SEEK_END);
-    struct sock_filter *code = malloc((size_t)size);
-
-    if (size <= 0 || code == NULL ||
-        pread(fd, code, (size_t)size, 0) != (ssize_t)size)
-        die("cannot read the compiled filter: %m");
-    program.filter = code;
-    program.len = (unsigned short)((size_t)size / sizeof(*code));
-}
-
-void
-filter_compile(bool allow_sockets)
-{
-    int fd = memfd_create("filter", MFD_CLOEXEC);
-    int rc;
-
-    if (fd == -1)
-        die("cannot make a memory file: %m");
-    context = seccomp_init(MISSING);
+    context = seccomp_init(default_action);
     /* Another ABI has other numbers: no way around the table. */
     if (context == NULL ||
         seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, KILL) != 0 ||
         seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2) != 0)
         die("cannot start a filter");
-    for (size_t i = 0; i < COUNT(rules); i++)
-        add_rule(&rules[i]);
-    add_checked(allow_sockets);
+}
+
+/* Compile what the context holds, by way of a file, as libseccomp wants it. */
+static struct sock_fprog
+compile(void)
+{
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    struct sock_fprog program;
+    off_t size;
+    int rc;
+
+    if (fd == -1)
+        die("cannot make a memory file: %m");
     rc = seccomp_export_bpf(context, fd);
     if (rc != 0)
         die("cannot compile the filter: %s", strerrordesc_np(-rc));
     seccomp_release(context);
-    take_program(fd);
+    size = lseek(fd, 0, SEEK_END);
+    program.filter = malloc((size_t)size);
+    if (size <= 0 || program.filter == NULL ||
+        pread(fd, program.filter, (size_t)size, 0) != (ssize_t)size)
+        die("cannot read the compiled filter: %m");
+    program.len = (unsigned short)((size_t)size / sizeof(*program.filter));
     close(fd);
+    return program;
+}
+
+static void
+install(const struct sock_fprog *program)
+{
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program) == -1)
+        die("cannot install the system call filter: %m");
 }
 
 void
-filter_install(void)
+filter_start(bool allow_sockets)
 {
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == -1)
-        die("cannot install the system call filter: %m");
+    struct sock_fprog first;
+
+    start_context(MISSING);
+    for (size_t i = 0; i < COUNT(rules); i++)
+        add_rule(&rules[i], false);
+    add_checked();
+    first = compile();
+    start_context(ALLOW);
+    for (size_t i = 0; i < COUNT(rules); i++)
+        add_rule(&rules[i], true);
+    add_values(REFUSE, SCMP_SYS(prctl), 0, set_up_prctls,
+               COUNT(set_up_prctls));
+    if (!allow_sockets)
+        add_unix_sockets(REFUSE);
+    rest = compile();
+    install(&first);
+    free(first.filter);
+}
+
+void
+filter_finish(void)
+{
+    install(&rest);
 }
