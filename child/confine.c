@@ -26,10 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Who a program is inside; any id but root's would do. */
-enum { INSIDE_ID = 1000 };
-
-static int zygote_pid_namespace = -1;
+static int zygote_pid_namespace = -1, zygote_user_namespace = -1;
 
 static const char *const layer_names[] = {
     [LAYER_USER] = "user", [LAYER_ROOT] = "root", [LAYER_PID] = "pid",
@@ -102,6 +99,19 @@ enter_user_namespace(int flags, int self, unsigned int uid, unsigned int gid)
     write_file(self, "uid_map", map);
     snprintf(map, sizeof(map), "%d %u 1", INSIDE_ID, gid);
     write_file(self, "gid_map", map);
+}
+
+/* The same with the ids of the runs beside, which only root can give. */
+static void
+enter_with_ids(int flags)
+{
+    char byte = 0;
+
+    if (unshare(CLONE_NEWUSER | flags) == -1)
+        die("cannot create a user namespace: %m");
+    if (write(ZYGOTE_IDS_FD, &byte, 1) != 1 ||
+        read(ZYGOTE_IDS_FD, &byte, 1) != 1)
+        die("cannot have the ids that run_ids names");
 }
 
 static int
@@ -218,8 +228,9 @@ exec_again(int argc, char **argv)
 }
 
 void
-confine_namespaces(int argc, char **argv)
+confine_namespaces(int argc, char **argv, bool own_ids)
 {
+    const int flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWPID;
     unsigned int uid = geteuid(), gid = getegid();
     int self;
 
@@ -229,9 +240,12 @@ confine_namespaces(int argc, char **argv)
     if (uid == 0)
         die("must not run as root");
     self = open_self();
-    enter_user_namespace(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWPID, self, uid,
-                         gid);
+    if (own_ids)
+        enter_with_ids(flags);
+    else
+        enter_user_namespace(flags, self, uid, gid);
     close(self);
+    close(ZYGOTE_IDS_FD);
     enter_pid_namespace(argc, argv);
     exec_again(argc, argv);
 }
@@ -254,8 +268,9 @@ confine_zygote(const struct sources *sources, const struct limits *limits,
     close(work_fd);
     setup_environment();
     zygote_pid_namespace = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-    if (zygote_pid_namespace == -1)
-        die("cannot open the pid namespace: %m");
+    zygote_user_namespace = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    if (zygote_pid_namespace == -1 || zygote_user_namespace == -1)
+        die("cannot open the zygote's namespaces: %m");
     if (confine_wants(limits, LAYER_SECCOMP))
         filter_start(confine_wants(limits, LAYER_NETWORK));
 }
@@ -263,7 +278,14 @@ confine_zygote(const struct sources *sources, const struct limits *limits,
 bool
 confine_holds(int fd)
 {
-    return fd == zygote_pid_namespace || fd == leaf_fd();
+    return fd == zygote_pid_namespace || fd == zygote_user_namespace ||
+           fd == leaf_fd();
+}
+
+int
+confine_user_namespace(void)
+{
+    return zygote_user_namespace;
 }
 
 /*** Around each fork ***/
@@ -305,6 +327,22 @@ setup_namespaces(const struct limits *limits)
 
     if (unshare(flags) == -1)
         die("cannot create mount, cgroup, network and ipc namespaces: %m");
+}
+
+/*
+ * Why: what the kernel counts by account (descriptors in flight, pipes, epoll)
+ * is then each run's own, and none of it the service's.
+ * Why here: its files must be its own. No capability is lost by it, since no
+ * id involved is root's; the last line makes /proc/self ours again.
+ */
+static void
+setup_ids(int slot)
+{
+    unsigned int id = INSIDE_RUN_IDS + (unsigned int)slot;
+
+    if (setresgid(id, id, id) == -1 || setresuid(id, id, id) == -1 ||
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == -1)
+        die("cannot become %u: %m", id);
 }
 
 /* At most so much, or the less that we ourselves were given. */
@@ -472,16 +510,17 @@ void
 confine_enter(const struct limits *limits, int slot, int work_fd,
               const int *fds)
 {
-    unsigned int uid = geteuid(), gid = getegid();
     int self = open_self();
 
     /* Why first: what all of the run takes is bounded from here on. */
     if (confine_wants(limits, LAYER_CGROUP))
         leaf_enter(slot);
+    if (limits->own_ids)
+        setup_ids(slot);
     setup_namespaces(limits);
     root_work_mount(work_fd);
     root_proc_mount();
-    enter_user_namespace(0, self, uid, gid);
+    enter_user_namespace(0, self, geteuid(), getegid());
     if (confine_wants(limits, LAYER_LIMITS))
         setup_limits(limits, self);
     setup_descriptors(fds, confine_wants(limits, LAYER_DESCRIPTORS));

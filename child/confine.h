@@ -20,6 +20,7 @@ struct limits {
     size_t processes;    /* processes and threads of one run */
     size_t work_size;    /* bytes of the run's tmpfs */
     size_t work_inodes;
+    bool own_ids;        /* each slot has an id of its own outside */
     unsigned int without;  /* a bit for each layer that is left out */
 };
 
@@ -56,9 +57,10 @@ bool confine_wants(const struct limits *limits, enum layer layer);
  * First of all: enter user, mount, pid and uts namespaces. The caller
  * stays behind as the keeper of a process that is the first of its pid
  * namespace, starts this program again with the same arguments, and comes
- * back here, where it returns. Must not be called as root.
+ * back here, where it returns. Must not be called as root; the ids of runs,
+ * if they are to have their own, are asked for on ZYGOTE_IDS_FD.
  */
-void confine_namespaces(int argc, char **argv);
+void confine_namespaces(int argc, char **argv, bool own_ids);
 
 /* The last argument of a program that has been started again. */
 #define CONFINE_AGAIN "confined"
@@ -72,8 +74,10 @@ void confine_zygote(const struct sources *sources,
                     const struct limits *limits, const char *cgroup,
                     int slots);
 
-/* Whether the zygote keeps this descriptor for what is above. */
+/* Whether the zygote keeps this descriptor for what is above; and the one of
+ * its user namespace. */
 bool confine_holds(int fd);
+int confine_user_namespace(void);
 
 /*
  * Before and after the zygote's fork: the child between them is the first

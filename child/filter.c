@@ -89,9 +89,9 @@ static const struct rule rules[] = {
      "times getrusage getrlimit setrlimit sysinfo uname getrandom", ALLOW, "time, os"},
     {"getuid geteuid getgid getegid getresuid getresgid getgroups capget",
      ALLOW, "who am I"},
-    {"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid "
-     "setgroups", REFUSE, "there is nobody else to become"},
-    {"capset", SET_UP, "to drop them all"},
+    {"setuid setgid setreuid setregid setfsuid setfsgid setgroups", REFUSE,
+     "there is nobody else to become"},
+    {"setresuid setresgid capset", SET_UP, "to become a run, with no power"},
     {"setpriority sched_setaffinity sched_setparam sched_setscheduler "
      "sched_setattr sched_getattr ioprio_set ioprio_get", REFUSE,
      "a run's share is not the run's to choose"},

@@ -29,6 +29,16 @@ enum { REPORT_MAX = 256 * 1024 };
 #define REPORT_READY "ready"
 #define REPORT_FAILED "failed: "
 
+/* What the responder passes to a zygote. */
+enum {
+    ZYGOTE_QUEUE_FD = 3,  /* for ready children: SOCK_SEQPACKET */
+    ZYGOTE_IDS_FD = 4     /* where the range of ids is asked for: a byte, and
+                             a byte back */
+};
+
+/* Ids inside the zygote's user namespace: the service's, and of each slot. */
+enum { INSIDE_ID = 1000, INSIDE_RUN_IDS = 2000 };
+
 /* The worker's ends, in the order in which they are handed over. */
 enum {
     HANDOVER_JOB,    /* pipe, to write */
@@ -38,6 +48,7 @@ enum {
     HANDOVER_WORK,   /* the run's own tmpfs, an open directory */
     HANDOVER_PIDFD,
     HANDOVER_STATUS, /* SOCK_SEQPACKET, to and from the zygote */
+    HANDOVER_OWNER,  /* the zygote's user namespace, which owns the tmpfs */
     HANDOVER_FD_COUNT
 };
 

@@ -13,6 +13,7 @@
 
 #include "confine.h"
 #include "die.h"
+#include "handover.h"
 #include "probe.h"
 #include "python.h"
 #include "title.h"
@@ -27,11 +28,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUEUE_FD = 3, LIST_MAX = 64 };
+enum { LIST_MAX = 64 };
 
 struct options {
     size_t memory, processes, work_size, work_inodes;
-    size_t ready, max_runs, once, check;
+    size_t ready, max_runs, once, check, own_ids;
     char *cgroup[LIST_MAX + 1];
     char *without[LIST_MAX + 1];
     char *python_path[LIST_MAX + 1];
@@ -81,6 +82,7 @@ option_set(struct options *options, char *argument)
         {"max_runs", &options->max_runs, NULL},
         {"once", &options->once, NULL},
         {"check", &options->check, NULL},
+        {"own_ids", &options->own_ids, NULL},
         {"cgroup", NULL, options->cgroup},
         {"without", NULL, options->without},
         {"python_path", NULL, options->python_path},
@@ -156,7 +158,7 @@ check_descriptors(void)
                                  sizeof(target) - 1);
 
         target[len > 0 ? len : 0] = '\0';
-        if (fd > QUEUE_FD && fd != dirfd(directory) && !confine_holds(fd))
+        if (fd > ZYGOTE_QUEUE_FD && fd != dirfd(directory) && !confine_holds(fd))
             die("the zygote has %s open after its imports; a preloaded "
                 "module keeps it so", target);
     }
@@ -177,12 +179,13 @@ main(int argc, char **argv)
     if (options.max_runs == 0 || options.ready == 0)
         die("is started by sandbox-fcgi, not by hand");
     limits = (struct limits){options.memory, options.processes,
-                             options.work_size, options.work_inodes, 0};
+                             options.work_size, options.work_inodes,
+                             options.own_ids != 0, 0};
     for (char **name = options.without; *name != NULL; name++)
         confine_leave_out(&limits, *name);
     plan = (struct zygote_plan){(int)options.ready, (int)options.max_runs,
                                 options.once != 0};
-    confine_namespaces(argc, argv);
+    confine_namespaces(argc, argv, limits.own_ids);
     title_init(argc, argv);
     title_set("sandbox-child: zygote");
 
@@ -197,6 +200,6 @@ main(int argc, char **argv)
     python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
     check_single_threaded();
     check_descriptors();
-    zygote_run(&plan, &limits, QUEUE_FD);
+    zygote_run(&plan, &limits, ZYGOTE_QUEUE_FD);
     _exit(0);
 }

@@ -258,7 +258,7 @@ root_work_open(size_t size_bytes, size_t inode_count)
     if (context == -1 ||
         fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) == -1 ||
         fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) == -1 ||
-        fsconfig(context, FSCONFIG_SET_STRING, "mode", "0700", 0) == -1 ||
+        fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) == -1 ||
         fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
         die("cannot make a tmpfs: %m");
     work_fd = fsmount(context, FSMOUNT_CLOEXEC,
@@ -275,7 +275,7 @@ bind_work(const char *name, const char *path)
     char source[64];
 
     snprintf(source, sizeof(source), INSIDE_BOX "/%s", name);
-    if (mkdir(source, 0700) == -1 ||
+    if (mkdir(source, 0755) == -1 ||
         mount(source, path, NULL, MS_BIND, NULL) == -1)
         die("cannot mount %s: %m", path);
 }
@@ -319,8 +319,10 @@ root_work_mount(int work_fd)
     bind_work(WORK_DIRECTORY, INSIDE_WORK);
     bind_work("tmp", "/tmp");
     bind_work("shm", "/dev/shm");
-    if (mkdir(INSIDE_BOX "/" FIGURE_DIRECTORY, 0700) == -1 ||
-        mkdir(INSIDE_MATPLOTLIB, 0700) == -1)
+    /* The worker may have another id than the run, and puts its files here. */
+    if (chmod(INSIDE_BOX "/" WORK_DIRECTORY, 0777) == -1 ||
+        mkdir(INSIDE_BOX "/" FIGURE_DIRECTORY, 0755) == -1 ||
+        mkdir(INSIDE_MATPLOTLIB, 0755) == -1)
         die("cannot make a directory: %m");
     link_font_list();
 }

@@ -106,7 +106,7 @@ static void
 close_theirs(struct child *child)
 {
     for (int i = 0; i < HANDOVER_FD_COUNT; i++)
-        if (i != HANDOVER_PIDFD)  /* the same descriptor as child->pidfd */
+        if (i != HANDOVER_PIDFD && i != HANDOVER_OWNER)  /* not copies */
             close(child->theirs[i]);
 }
 
@@ -171,6 +171,7 @@ fork_child(struct zygote *zygote, struct child *child)
     if (child->pidfd == -1)
         die("cannot open a pidfd: %m");
     theirs[HANDOVER_PIDFD] = child->pidfd;
+    theirs[HANDOVER_OWNER] = confine_user_namespace();
     child->state = STARTING;
 }
 

@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -32,7 +34,7 @@ open_below(int directory, const char *path, uint64_t flags)
 {
     struct open_how how = {
         .flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-        .mode = flags & O_CREAT ? 0644 : 0,
+        .mode = flags & O_CREAT ? 0666 : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
                    RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
     };
@@ -64,7 +66,8 @@ make_parents(int directory, const char *name)
     snprintf(path, sizeof(path), "%s", name);
     for (char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
-        if (mkdirat(directory, path, 0755) == -1 && errno != EEXIST)
+        if ((mkdirat(directory, path, 0777) == -1 ||
+             fchmodat(directory, path, 0777, 0) == -1) && errno != EEXIST)
             return -1;
         *slash = '/';
     }
@@ -82,6 +85,8 @@ put(int directory, const struct input_file *file)
     if (fd == -1)
         return -1;
     rc = write_all(fd, file->data, file->size);
+    if (rc == 0)
+        rc = fchmod(fd, 0666);  /* the run may have another id */
     close(fd);
     return rc;
 }
@@ -107,6 +112,7 @@ struct entry {
 };
 
 struct listing {
+    struct collected *collected;
     struct entry *entries;  /* owned */
     size_t count, room;
     size_t notes;
@@ -189,6 +195,7 @@ list_directory(struct listing *listing, int parent, const char *name,
     struct dirent *entry;
 
     if (directory == NULL) {
+        listing->collected->was_denied = true;
         if (depth == 0)
             text_print(listing->said, "No files come back: the directory "
                        "cannot be read; the program moved it away, or changed "
@@ -223,9 +230,9 @@ by_name(const void *a, const void *b)
 
 static void
 list(struct listing *listing, int work_fd, const char *directory,
-     struct text *said)
+     struct collected *collected, struct text *said)
 {
-    *listing = (struct listing){.said = said};
+    *listing = (struct listing){.collected = collected, .said = said};
     list_directory(listing, work_fd, directory, "", 0);
     if (listing->count > 0)
         qsort(listing->entries, listing->count, sizeof(*listing->entries),
@@ -328,6 +335,7 @@ take_one(struct collected *collected, const struct job *job, int directory,
         return;
     data = read_file(directory, entry);
     if (data == NULL) {
+        collected->was_denied = true;
         text_print(&collected->notes, "The file %s was left out: it cannot be "
                    "read (its mode forbids it).\n", entry->name);
         return;
@@ -353,7 +361,7 @@ take_files(int work_fd, const struct job *job,
     struct listing listing;
     int directory = open_below(work_fd, WORK_DIRECTORY, O_RDONLY | O_DIRECTORY);
 
-    list(&listing, work_fd, WORK_DIRECTORY, &collected->notes);
+    list(&listing, work_fd, WORK_DIRECTORY, collected, &collected->notes);
     collected->files = must_alloc((listing.count + 1) *
                                   sizeof(*collected->files));
     for (size_t i = 0; directory != -1 && i < listing.count; i++)
@@ -402,7 +410,7 @@ take_figures(int work_fd, const struct collect_limits *limits,
     int directory = open_below(work_fd, FIGURE_DIRECTORY,
                                O_RDONLY | O_DIRECTORY);
 
-    list(&listing, work_fd, FIGURE_DIRECTORY, &ignored);
+    list(&listing, work_fd, FIGURE_DIRECTORY, collected, &ignored);
     collected->figures = must_alloc((listing.count + 1) *
                                     sizeof(*collected->figures));
     for (size_t i = 0; directory != -1 && i < listing.count &&
@@ -429,13 +437,71 @@ take_figures(int work_fd, const struct collect_limits *limits,
         close(directory);
 }
 
-void
-collect_take(int work_fd, const struct job *job,
-             const struct collect_limits *limits, struct collected *collected)
+/*** Modes ***/
+
+/* Let everybody read what is in a directory, and what is below it. Nobody is
+ * there to put a link in the way. Takes fd over. */
+static void
+open_up(int fd, int depth)
+{
+    DIR *directory = fdopendir(fd);
+    struct stat status;
+
+    for (struct dirent *entry; directory != NULL &&
+         (entry = readdir(directory)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0 ||
+            fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        if (S_ISREG(status.st_mode))
+            (void)!fchmodat(fd, entry->d_name, 0644, 0);
+        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX &&
+            fchmodat(fd, entry->d_name, 0755, 0) == 0)
+            open_up(open_below(fd, entry->d_name, O_RDONLY | O_DIRECTORY),
+                    depth + 1);
+    }
+    if (directory != NULL)
+        closedir(directory);
+}
+
+/* Do so with the power of the namespace that the files belong to: in a
+ * process of its own, since there is no way back from there. */
+static void
+open_up_as_owner(int work_fd, int owner_fd)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (setns(owner_fd, CLONE_NEWUSER) == 0)
+            open_up(open_below(work_fd, ".", O_RDONLY | O_DIRECTORY), 0);
+        _exit(0);
+    }
+    /* Where SIGCHLD is ignored, this waits as well. */
+    while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+        continue;
+}
+
+/*** Both ***/
+
+static void
+take(int work_fd, const struct job *job, const struct collect_limits *limits,
+     struct collected *collected)
 {
     *collected = (struct collected){0};
     take_files(work_fd, job, limits, collected);
     take_figures(work_fd, limits, collected);
+}
+
+void
+collect_take(int work_fd, int owner_fd, const struct job *job,
+             const struct collect_limits *limits, struct collected *collected)
+{
+    take(work_fd, job, limits, collected);
+    if (!collected->was_denied)
+        return;
+    open_up_as_owner(work_fd, owner_fd);
+    collect_clear(collected);
+    take(work_fd, job, limits, collected);
 }
 
 static void

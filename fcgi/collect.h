@@ -12,6 +12,7 @@
 #include "request.h"
 #include "text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct found_file {
@@ -27,6 +28,7 @@ struct collected {
     size_t figure_count;
     struct text notes;           /* a sentence a line */
     struct text limits;          /* likewise: what a cap left out */
+    bool was_denied;             /* something that is there was not opened */
 };
 
 struct collect_limits {
@@ -41,10 +43,12 @@ struct collect_limits {
 int collect_put(int work_fd, const struct job *job);
 
 /*
- * Take files and figures. Files that are as the job brought them are left
- * out. Fills *collected, for collect_clear().
+ * Take files and figures, when nothing of the run is alive. Files that are as
+ * the job brought them are left out. owner_fd: the user namespace with power
+ * over them, for those whose mode forbids us to read them; one that has it
+ * is forked for that. Fills *collected, for collect_clear().
  */
-void collect_take(int work_fd, const struct job *job,
+void collect_take(int work_fd, int owner_fd, const struct job *job,
                   const struct collect_limits *limits,
                   struct collected *collected);
 

@@ -68,6 +68,8 @@ static const struct option {
     TEXT(python_path, DIRECTORIES, "", "more directories with modules"),
     TEXT(preload, MODULES, "", "more modules to load in advance"),
     TEXT(isolation, LAYERS, "strict", "strict, or reduced:LAYER,..."),
+    NUMBER(run_ids, COUNT, "0", "0", "2147400000",
+           "first of max_runs ids for runs; 0: user's own"),
     TEXT(cgroup, SUBTREE, "auto", "auto, off, or a directory to divide"),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
     NUMBER(timeout, TIME, "90s", "100ms", "1h", "time a program may run"),

@@ -138,6 +138,8 @@ check(const struct config *config)
 static int
 act(struct config *config, enum config_action action)
 {
+    unsigned int taken;
+
     if (config->log[0] != '\0' && log_open(config->log) == -1) {
         log_error("cannot open %s: %m", config->log);
         return EXIT_SYSTEM;
@@ -149,6 +151,12 @@ act(struct config *config, enum config_action action)
     if (find_user(config) == -1) {
         log_error("user: there is no account %s other than root's",
                   config->user);
+        return EXIT_USAGE;
+    }
+    taken = find_taken_id(config);
+    if (taken != 0) {
+        log_error("run_ids: %u, of the %d from %d on, belongs to an account",
+                  taken, config->max_runs, config->run_ids);
         return EXIT_USAGE;
     }
     if (action == CONFIG_CHECK)

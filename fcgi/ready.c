@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-    ZYGOTE_QUEUE_FD = 3,
     ARGUMENTS_MAX = 160,
     COLD_START_MS = 30000  /* on top of queue_wait: it loads libraries */
 };
@@ -63,6 +62,18 @@ drop_privileges(void)
     return 0;
 }
 
+unsigned int
+find_taken_id(const struct config *config)
+{
+    unsigned int first = (unsigned int)config->run_ids;
+
+    for (int i = 0; first != 0 && i < config->max_runs; i++)
+        if (getpwuid(first + (unsigned int)i) != NULL ||
+            getgrgid(first + (unsigned int)i) != NULL)
+            return first + (unsigned int)i;
+    return 0;
+}
+
 /*** Starting a zygote ***/
 
 static void
@@ -100,6 +111,13 @@ argument_list(char **arguments, const char *key, const char *list,
     }
 }
 
+/* Only root can give ids away. */
+static bool
+has_own_ids(const struct config *config)
+{
+    return config->run_ids != 0 && geteuid() == 0;
+}
+
 static void
 zygote_arguments(const struct config *config, const char *cgroup,
                  enum zygote_purpose purpose, char **arguments)
@@ -116,6 +134,7 @@ zygote_arguments(const struct config *config, const char *cgroup,
     argument_number(arguments, "max_runs", once ? 1 : (size_t)config->max_runs);
     argument_number(arguments, "once", once);
     argument_number(arguments, "check", purpose == ZYGOTE_CHECK);
+    argument_number(arguments, "own_ids", has_own_ids(config));
     if (*cgroup != '\0')
         argument_add(arguments, "cgroup", cgroup, strlen(cgroup));
     argument_list(arguments, "python_path", config->python_path, ":");
@@ -128,7 +147,7 @@ zygote_arguments(const struct config *config, const char *cgroup,
 /* Between fork and exec: nothing that allocates or locks. */
 static _Noreturn void
 become_zygote(const struct config *config, char **arguments, pid_t parent,
-              int queue_fd, int log_fd)
+              int queue_fd, int log_fd, int ids_fd)
 {
     static const char message[] = "cannot start the sandbox-child program: ";
     const char *why;
@@ -139,11 +158,13 @@ become_zygote(const struct config *config, char **arguments, pid_t parent,
     /* Above the numbers that they go to, so that no dup2 hits another. */
     queue_fd = fcntl(queue_fd, F_DUPFD, 16);
     log_fd = fcntl(log_fd, F_DUPFD, 16);
+    ids_fd = fcntl(ids_fd, F_DUPFD, 16);
     sigemptyset(&none);
-    if (null != -1 && queue_fd != -1 && log_fd != -1 &&
+    if (null != -1 && queue_fd != -1 && log_fd != -1 && ids_fd != -1 &&
         dup2(null, 0) != -1 && dup2(log_fd, 1) != -1 &&
         dup2(log_fd, 2) != -1 && dup2(queue_fd, ZYGOTE_QUEUE_FD) != -1 &&
-        close_range(ZYGOTE_QUEUE_FD + 1, ~0U, 0) != -1 &&
+        dup2(ids_fd, ZYGOTE_IDS_FD) != -1 &&
+        close_range(ZYGOTE_IDS_FD + 1, ~0U, 0) != -1 &&
         drop_privileges() != -1 &&
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != -1 &&
         getppid() == parent &&
@@ -158,17 +179,74 @@ become_zygote(const struct config *config, char **arguments, pid_t parent,
     _exit(111);
 }
 
+/* Returns 0, or -1 with errno. */
+static int
+write_map(int proc_fd, const char *name, unsigned int service,
+          const struct config *config)
+{
+    char map[96];
+    int len = snprintf(map, sizeof(map), "%d %u 1\n%d %d %d\n", INSIDE_ID,
+                       service, INSIDE_RUN_IDS, config->run_ids,
+                       config->max_runs);
+    int fd = openat(proc_fd, name, O_WRONLY | O_CLOEXEC);
+
+    return fd != -1 && write(fd, map, (size_t)len) == len ? 0 : -1;
+}
+
+/*
+ * A process that stays root for a moment: when the zygote asks, having entered
+ * its user namespace, it maps the range into that. proc_fd is the zygote's
+ * directory in /proc, so that it can be nobody else's.
+ */
+static _Noreturn void
+give_ids(const struct config *config, int proc_fd, int ids_fd)
+{
+    char byte;
+
+    proc_fd = fcntl(proc_fd, F_DUPFD, 16);
+    ids_fd = fcntl(ids_fd, F_DUPFD, 16);
+    if (dup2(proc_fd, 3) == -1 || dup2(ids_fd, 4) == -1 ||
+        close_range(5, ~0U, 0) == -1 || read(4, &byte, 1) != 1)
+        _exit(0);  /* a zygote that is not given them says so */
+    if (write_map(3, "uid_map", user_id, config) == 0 &&
+        write_map(3, "gid_map", group_id, config) == 0)
+        (void)!write(4, &byte, 1);
+    _exit(0);
+}
+
+/* Start that process, or leave the zygote without. */
+static void
+start_giver(const struct config *config, pid_t zygote, int ids_fd)
+{
+    char path[32];
+    int proc_fd;
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)zygote);
+    proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (proc_fd != -1 && fork() == 0)
+        give_ids(config, proc_fd, ids_fd);
+    if (proc_fd != -1)
+        close(proc_fd);
+}
+
 pid_t
 ready_start_zygote(const struct config *config, int queue_fd, int log_fd,
                    const char *cgroup, enum zygote_purpose purpose)
 {
     char *arguments[ARGUMENTS_MAX + 1] = {NULL};
     pid_t parent = getpid(), pid;
+    int ends[2];
 
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == -1)
+        return -1;
     zygote_arguments(config, cgroup, purpose, arguments);
     pid = fork();
     if (pid == 0)
-        become_zygote(config, arguments, parent, queue_fd, log_fd);
+        become_zygote(config, arguments, parent, queue_fd, log_fd, ends[1]);
+    close(ends[1]);
+    if (pid > 0 && has_own_ids(config))
+        start_giver(config, pid, ends[0]);
+    close(ends[0]);
     for (size_t i = 0; arguments[i] != NULL; i++)
         free(arguments[i]);
     return pid;
@@ -181,7 +259,8 @@ child_init(struct child *child)
 {
     *child = (struct child){
         .job_fd = -1, .output_fd = -1, .report_fd = -1, .market_fd = -1,
-        .work_fd = -1, .pidfd = -1, .status_fd = -1, .queue_fd = -1,
+        .work_fd = -1, .pidfd = -1, .status_fd = -1, .owner_fd = -1,
+        .queue_fd = -1,
     };
 }
 
@@ -192,7 +271,7 @@ child_close(struct child *child)
     int *const fds[] = {
         &child->job_fd, &child->output_fd, &child->report_fd,
         &child->market_fd, &child->work_fd, &child->pidfd, &child->status_fd,
-        &child->queue_fd,
+        &child->owner_fd, &child->queue_fd,
     };
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
@@ -222,6 +301,7 @@ child_unpack(struct msghdr *message, const unsigned char *bytes,
     child->work_fd = fds[HANDOVER_WORK];
     child->pidfd = fds[HANDOVER_PIDFD];
     child->status_fd = fds[HANDOVER_STATUS];
+    child->owner_fd = fds[HANDOVER_OWNER];
     child->inherited = (size_t)unpack(bytes, HANDOVER_BYTES) * 1024;
     return true;
 }

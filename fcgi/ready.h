@@ -26,6 +26,7 @@ struct child {
     int work_fd;       /* its tmpfs; outlives it */
     int pidfd;
     int status_fd;     /* tells of its end */
+    int owner_fd;      /* the user namespace that its files belong to */
     int queue_fd;      /* of a cold start's own zygote */
 };
 
@@ -78,6 +79,9 @@ void child_close(struct child *child);
  */
 int find_user(const struct config *config);
 uid_t user_of_runs(void);
+
+/* The first of the configured run_ids that an account has, or 0. */
+unsigned int find_taken_id(const struct config *config);
 int drop_privileges(void);
 
 #endif

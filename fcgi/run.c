@@ -325,7 +325,7 @@ collect(struct run *run)
         .figure_pixels = (size_t)config->max_figure_pixels,
     };
 
-    collect_take(run->child->work_fd, run->job, &limits,
+    collect_take(run->child->work_fd, run->child->owner_fd, run->job, &limits,
                  &run->result->collected);
 }
 

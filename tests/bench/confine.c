@@ -88,8 +88,11 @@ main(int argc, char **argv)
 
     if (argc < 2)
         die("confine PACKAGE [ROUNDS]");
-    confine_namespaces(argc, argv);
-    const struct limits limits = {1 << 30, 48, 128 << 20, 4096, 0};
+    confine_namespaces(argc, argv, false);
+    const struct limits limits = {
+        .memory = 1 << 30, .processes = 48, .work_size = 128 << 20,
+        .work_inodes = 4096,
+    };
     confine_zygote(&sources, &limits, NULL, 1);
     for (int kind = 0; kind < KINDS; kind++)
         took[kind] = calloc((size_t)rounds, sizeof(double));

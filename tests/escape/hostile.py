@@ -12,7 +12,8 @@ The middle one names first the layer that must stop it, then those behind it,
 each of which stops it alone. The last one is a condition over the reply; LEAK
 in the output is never expected. One that expects a timeout is given 0.6 s,
 and others three. A line "# open: WHY" below these says that the attack does
-succeed, and that nothing within the design stops it. A program of the same
+succeed, and that nothing within the design stops it; "# open without ids: WHY"
+the same where runs have no ids of their own outside. A program of the same
 name in attacks/before/ runs before it, one in attacks/beside/ at the same
 time.
 """
@@ -46,6 +47,8 @@ LAYERS = ("network", "ipc", "limits", "descriptors", "capabilities",
 FLOOR = ("user", "root", "pid", "tmpfs", "exec", "worker")
 
 READY = "sandbox-child: ready"
+#: Of the ids that nobody has.
+FIRST_ID = 1_900_000_000
 
 
 def account_ids():
@@ -73,9 +76,15 @@ class Hostile(Service):
 
     def __init__(self, account=None, without=(), **options):
         self.account, self.without = account, without
+        if self.has_own_ids():
+            options = {"run_ids": FIRST_ID, **options}
         super().__init__(**{"timeout": "3s", "grace": "300ms", "ready": 2,
                             "memory": "256M", "work_size": "32M",
                             "max_runs": 4, "workers": 6, **options})
+
+    def has_own_ids(self):
+        """Only root can give them."""
+        return self.account is None and os.geteuid() == 0
 
     def stage(self):
         place = self.directory / "libexec"
@@ -207,6 +216,8 @@ class Attack:
         self.layers = self.field(stopped, "stopped by").split(", ")
         self.expected = self.field(expected, "expected")
         self.open = more.startswith("# open: ") and self.field(more, "open")
+        self.open_without_ids = more.startswith("# open without ids: ") and (
+            self.field(more, "open without ids"))
         self.field(tries, "tries")
         assert set(self.layers) <= {*LAYERS, *FLOOR}, self.layers
         ast.parse(self.expected, mode="eval")

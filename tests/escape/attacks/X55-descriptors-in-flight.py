@@ -1,7 +1,7 @@
 # tries: to keep another run from passing descriptors, by passing many
 # stopped by: worker
 # expected: kind is None and oks
-# open: the kernel counts them for the account, which all runs share
+# open without ids: the kernel counts them for the account
 import array
 import socket
 
