@@ -263,7 +263,8 @@ confine_zygote(const struct sources *sources, const struct limits *limits,
     root_enter(sources);
     /* Libraries want a place for temporary files while they are loaded. Each
      * run covers it with its own. */
-    work_fd = root_work_open(limits->work_size, limits->work_inodes);
+    work_fd = root_work_open(limits->work_size, limits->work_inodes,
+                             INSIDE_ID);
     root_work_mount(work_fd);
     close(work_fd);
     setup_environment();
@@ -273,6 +274,12 @@ confine_zygote(const struct sources *sources, const struct limits *limits,
         die("cannot open the zygote's namespaces: %m");
     if (confine_wants(limits, LAYER_SECCOMP))
         filter_start(confine_wants(limits, LAYER_NETWORK));
+}
+
+unsigned int
+confine_id(const struct limits *limits, int slot)
+{
+    return limits->own_ids ? INSIDE_RUN_IDS + (unsigned int)slot : INSIDE_ID;
 }
 
 bool
@@ -336,13 +343,12 @@ setup_namespaces(const struct limits *limits)
  * id involved is root's; the last line makes /proc/self ours again.
  */
 static void
-setup_ids(int slot)
+setup_ids(unsigned int id)
 {
-    unsigned int id = INSIDE_RUN_IDS + (unsigned int)slot;
-
-    if (setresgid(id, id, id) == -1 || setresuid(id, id, id) == -1 ||
-        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == -1)
+    if (setresgid(id, id, id) == -1 || setresuid(id, id, id) == -1)
         die("cannot become %u: %m", id);
+    if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == -1)
+        die("cannot have /proc/self: %m");
 }
 
 /* At most so much, or the less that we ourselves were given. */
@@ -516,7 +522,7 @@ confine_enter(const struct limits *limits, int slot, int work_fd,
     if (confine_wants(limits, LAYER_CGROUP))
         leaf_enter(slot);
     if (limits->own_ids)
-        setup_ids(slot);
+        setup_ids(confine_id(limits, slot));
     setup_namespaces(limits);
     root_work_mount(work_fd);
     root_proc_mount();

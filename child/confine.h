@@ -74,6 +74,9 @@ void confine_zygote(const struct sources *sources,
                     const struct limits *limits, const char *cgroup,
                     int slots);
 
+/* The id of a slot's run in the zygote's user namespace. */
+unsigned int confine_id(const struct limits *limits, int slot);
+
 /* Whether the zygote keeps this descriptor for what is above; and the one of
  * its user namespace. */
 bool confine_holds(int fd);

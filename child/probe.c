@@ -218,7 +218,8 @@ answer(void)
 static void
 ask(const struct limits *limits, char *letters, size_t size)
 {
-    int work_fd = root_work_open(limits->work_size, limits->work_inodes);
+    int work_fd = root_work_open(limits->work_size, limits->work_inodes,
+                                 confine_id(limits, 0));
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int ends[2], status;
     ssize_t len;

@@ -247,17 +247,20 @@ root_enter(const struct sources *sources)
 /*** A run's own ***/
 
 int
-root_work_open(size_t size_bytes, size_t inode_count)
+root_work_open(size_t size_bytes, size_t inode_count, unsigned int id)
 {
-    char size[32], inodes[32];
+    char size[32], inodes[32], owner[16];
     int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
     int work_fd;
 
     snprintf(size, sizeof(size), "%zu", size_bytes);
     snprintf(inodes, sizeof(inodes), "%zu", inode_count);
+    snprintf(owner, sizeof(owner), "%u", id);
     if (context == -1 ||
         fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) == -1 ||
         fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) == -1 ||
+        fsconfig(context, FSCONFIG_SET_STRING, "uid", owner, 0) == -1 ||
+        fsconfig(context, FSCONFIG_SET_STRING, "gid", owner, 0) == -1 ||
         fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) == -1 ||
         fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
         die("cannot make a tmpfs: %m");

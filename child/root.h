@@ -30,11 +30,12 @@ struct sources {
 void root_enter(const struct sources *sources);
 
 /*
- * Make the file system of one run, not mounted anywhere yet. Returns its
+ * Make the file system of one run, not mounted anywhere yet. It belongs to
+ * that user and group of this user namespace. Returns its
  * descriptor, owned by the caller; whoever holds it can read the files after
  * everything else of the run is gone.
  */
-int root_work_open(size_t size, size_t inodes);
+int root_work_open(size_t size, size_t inodes, unsigned int id);
 
 /*
  * Mount it, in this process's mount namespace: at INSIDE_BOX, and parts of it

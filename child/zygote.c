@@ -146,7 +146,8 @@ fork_child(struct zygote *zygote, struct child *child)
     make_socket_pair(&fds[CHILD_MARKET], &theirs[HANDOVER_MARKET]);
     make_socket_pair(&child->status_fd, &theirs[HANDOVER_STATUS]);
     theirs[HANDOVER_WORK] = root_work_open(zygote->limits->work_size,
-                                          zygote->limits->work_inodes);
+                                          zygote->limits->work_inodes,
+                                          confine_id(zygote->limits, slot));
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
     child->inherited_kib = inherited_kib();
     child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;

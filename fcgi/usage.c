@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,19 @@ sum(const pid_t *pids, size_t count, size_t inherited, size_t (*of)(pid_t))
     return total > inherited ? total - inherited : 0;
 }
 
+/* Without a network namespace of its own (isolation = reduced:network) a run
+ * has no sockets, and those that would be counted are the machine's. */
+static bool
+has_own_network(pid_t pid)
+{
+    char path[64], its[64] = "", ours[64] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+    return readlink(path, its, sizeof(its) - 1) > 0 &&
+           readlink("/proc/self/ns/net", ours, sizeof(ours) - 1) > 0 &&
+           strcmp(its, ours) != 0;
+}
+
 /*
  * What the sockets of the run's network namespace may hold, in flight or not:
  * memory of the kernel's, that stands in no process.
@@ -107,7 +121,7 @@ socket_buffers(pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/net/sockstat", (int)pid);
     read_small(path, text, sizeof(text));
     if (sscanf(text, "sockets: used %lu", &sockets) != 1 ||
-        sockets <= FEW_SOCKETS)
+        sockets <= FEW_SOCKETS || !has_own_network(pid))
         return 0;
     read_small("/proc/sys/net/core/wmem_default", text, sizeof(text));
     return sockets * strtoul(text, NULL, 10);

@@ -33,7 +33,8 @@ now_us(void)
 static double
 time_one(const struct limits *limits, bool confined)
 {
-    int work_fd = root_work_open(limits->work_size, limits->work_inodes);
+    int work_fd = root_work_open(limits->work_size, limits->work_inodes,
+                                 confine_id(limits, 0));
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), ends[2];
     double start = now_us(), took;
     char byte;

@@ -85,12 +85,6 @@ for _ in range(8):
         time.sleep(5)
         os._exit(0)
 """,
-    "record locks": """
-import fcntl
-file = open('f', 'wb')
-for at in range(0, 1 << 26, 2):
-    fcntl.lockf(file, fcntl.LOCK_EX, 1, at)
-""",
     "socket buffers": """
 import socket
 pairs = []
