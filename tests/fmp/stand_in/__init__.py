@@ -1,0 +1,1 @@
+"""What the stand-in for Financial Modeling Prep answers."""
