@@ -44,8 +44,10 @@ class Tree:
         self.path.mkdir()
 
     def names(self):
-        return sorted(str(path.relative_to(self.path))
-                      for path in self.path.rglob("*") if path.is_dir())
+        """The directories in it, which may come and go meanwhile."""
+        return sorted(os.path.relpath(os.path.join(top, name), self.path)
+                      for top, names, _ in os.walk(self.path)
+                      for name in names)
 
     def remove(self):
         for name in reversed(self.names()):
