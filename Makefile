@@ -17,29 +17,32 @@ BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
 	$(WARNINGS) -MMD -MP
 LDFLAGS = -pie -Wl,-z,relro,-z,now
 
-FCGI = main config master cgroup worker http request json report verdict capture \
-	collect run ready usage reply status listen scoreboard log text
+FCGI = main config master cgroup worker http request json report verdict \
+	capture collect run ready usage reply status listen scoreboard log text \
+	siphash market market_request market_answer market_policy market_fetch \
+	market_cache market_rate market_key
 CHILD = main zygote confine leaf root filter probe python die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
 PURE = config request json report verdict capture reply status scoreboard \
-	text log
+	log text siphash market_request market_answer market_policy
 
-FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih)
+FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl)
 CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp)
 CHILD_LIBS = $(shell pkg-config --libs python3-embed libseccomp)
 
-PACKAGE = $(wildcard child/sandbox/*.py)
+PACKAGE = $(wildcard child/sandbox/*.py child/sandbox/fmp/*)
 
 PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
 	$(BUILD)/matplotlib/.done
 
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
-	libinih-dev libseccomp-dev python3-dev python3-numpy python3-pandas \
-	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
-	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
-	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
-	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
+	libinih-dev libcurl4-openssl-dev ca-certificates libseccomp-dev openssl \
+	python3-dev python3-numpy python3-pandas python3-matplotlib python3-scipy \
+	python3-seaborn python3-statsmodels python3-sklearn python3-sympy \
+	python3-networkx python3-cvxopt python3-numexpr python3-openpyxl \
+	python3-xlsxwriter python3-docx python3-pil python3-dateutil \
+	python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-hypothesis fcgiwrap \
 	spawn-fcgi procps binutils
 FUZZ_DEPENDENCIES = clang
@@ -94,8 +97,8 @@ $(BUILD)/child/%.o: child/%.c
 
 # The package, compiled, since nothing can be written beside it in a run.
 $(BUILD)/python/.done: $(PACKAGE)
-	@mkdir -p $(@D)/sandbox
-	cp $(PACKAGE) $(@D)/sandbox/
+	@rm -rf $(@D) && mkdir -p $(@D)
+	cd child && cp --parents $(PACKAGE:child/%=%) $(abspath $(@D))
 	$(PYTHON) -m compileall -q $(@D)/sandbox
 	@touch $@
 
@@ -157,6 +160,8 @@ $(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
 	$(CC) $(BASE) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(FCGI_LIBS) -lcmocka
 
 $(BUILD)/unit/http: $(BUILD)/asan/http.o
+$(BUILD)/unit/market_cache: $(BUILD)/asan/market_cache.o \
+	$(BUILD)/asan/market_rate.o
 
 ### Fuzzing
 

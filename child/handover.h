@@ -24,6 +24,29 @@ enum {
 
 enum { REPORT_MAX = 256 * 1024 };
 
+/*
+ * The market descriptor, a SOCK_SEQPACKET. From the child, a packet a call:
+ *
+ *     {"call": 17, "path": "quote", "parameters": {"symbol": "AAPL"},
+ *      "refresh": false}
+ *
+ * To the child, for each call one head, then the size bytes of the body in
+ * packets of MARKET_BODY, the call's number in four bytes, and 1 to
+ * MARKET_CHUNK_MAX bytes; packets of other calls may stand between:
+ *
+ *     {"call": 17, "status": 200, "type": "application/json", "size": 24513,
+ *      "cached": false, "stale": false, "ms": 12, "retry_after": null,
+ *      "failure": null, "message": null}
+ *
+ * With MARKET_AT_ONCE calls under way, further packets stay unread.
+ */
+enum {
+    MARKET_REQUEST_MAX = 8 * 1024,
+    MARKET_CHUNK_MAX = 64 * 1024,
+    MARKET_AT_ONCE = 8,
+    MARKET_BODY = 'D'
+};
+
 /* The first line of a report, written before any user byte is read: either
  * the child is ready, or why it cannot be. Later lines are for the worker. */
 #define REPORT_READY "ready"

@@ -25,6 +25,7 @@ enum { NAME_SIZE = 24 };        /* of the longest option, with dashes and NUL */
 
 enum type {
     FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES, LAYERS, SUBTREE,
+    URL, SENTENCE,
     SWITCH, COUNT, TIME, SIZE, MODE,
     FLAG                        /* takes no value, and is no key */
 };
@@ -69,7 +70,7 @@ static const struct option {
     TEXT(preload, MODULES, "", "more modules to load in advance"),
     TEXT(isolation, LAYERS, "strict", "strict, or reduced:LAYER,..."),
     NUMBER(run_ids, COUNT, "0", "0", "2147400000",
-           "first of max_runs ids for runs; 0: user's own"),
+           "first of max_runs ids for runs; 0: none"),
     TEXT(cgroup, SUBTREE, "auto", "auto, off, or a directory to divide"),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
     NUMBER(timeout, TIME, "90s", "100ms", "1h", "time a program may run"),
@@ -89,6 +90,17 @@ static const struct option {
     NUMBER(max_figure_bytes, SIZE, "24M", "0", "1G", "all figures together"),
     NUMBER(max_files, COUNT, "100", "0", "10000", "files of a run"),
     NUMBER(max_file_bytes, SIZE, "32M", "0", "1G", "all files together"),
+    TEXT(fmp_url, URL, "https://financialmodelingprep.com/stable",
+         "address of the market-data server"),
+    TEXT(fmp_key_file, PATH, "", "file of a key for runs that bring none"),
+    TEXT(fmp_ca, PATH, "", "certificates to trust; empty: the system's"),
+    NUMBER(fmp_calls, COUNT, "300", "0", "10000",
+           "market-data calls of a run; 0: none"),
+    NUMBER(fmp_rate, COUNT, "270", "0", "100000",
+           "such calls a minute, all runs; 0: any"),
+    NUMBER(fmp_cache, SIZE, "64M", "0", "4G",
+           "memory for kept answers; 0: none"),
+    TEXT(fmp_note, SENTENCE, "", "a note for each run with such calls"),
 
     /* From here on no keys: the command line alone knows these. */
     { .name = "config", .offset = offsetof(struct config, file),
@@ -284,6 +296,52 @@ is_isolation(const char *text)
     }
 }
 
+/* This machine itself, where nobody listens in between. */
+static bool
+is_loopback(const char *host, size_t length)
+{
+    static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && strncmp(host, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* Of a host, without a user, a query and so on: paths and parameters are put
+ * behind it. */
+static bool
+is_url(const char *text)
+{
+    bool is_secret = strncmp(text, "https://", 8) == 0;
+    bool is_open = strncmp(text, "http://", 7) == 0;
+    const char *host = text + (is_secret ? 8 : 7);
+    size_t length = *host == '[' ? strcspn(host, "]") + 1
+                                 : strcspn(host, ":/");
+    const char *rest;
+
+    if ((!is_secret && !is_open) || length > strlen(host)
+        || !is_host(host, length)
+        || (is_open && !is_loopback(host, length)))
+        return false;
+    rest = host + length;
+    if (*rest == ':') {
+        length = strspn(rest + 1, DIGITS);
+        if (length < 1 || length > 5)
+            return false;
+        rest += 1 + length;
+    }
+    return *rest == '\0'
+        || (*rest == '/' && rest[strlen(rest) - 1] != '/'
+            && rest[strspn(rest, LETTERS DIGITS "-._/")] == '\0');
+}
+
+static bool
+is_sentence(const char *text)
+{
+    return strlen(text) <= 160;
+}
+
 /*
  * What a type's values look like: "x" is not WHAT[ between MIN and MAX]FORMS.
  * Strings have a test, numbers have units, a switch has neither.
@@ -310,6 +368,10 @@ static const struct {
                  "(separated by commas)", is_isolation, NULL, 0 },
     [SUBTREE] = { "auto, off or an absolute path", " (without ';')",
                   is_subtree, NULL, 0 },
+    [URL] = { "an address", " (https://host/path, or http:// for this machine "
+              "alone; without a '/' at its end)", is_url, NULL, 0 },
+    [SENTENCE] = { "a sentence", " (at most 160 bytes, without ';')",
+                   is_sentence, NULL, 0 },
     [SWITCH] = { "on or off", " (or yes, no, true, false, 1, 0)",
                  NULL, NULL, 0 },
     [COUNT] = { "a whole number", "", NULL, count_units, 10 },
@@ -777,8 +839,10 @@ config_usage(FILE *out)
         char name[NAME_SIZE];
 
         spell(option, name);
-        fprintf(out, "  %3s %-19s %-9s %s\n", option->letter ? letter : "",
-                name, option->preset, option->help);
+        fprintf(out, "  %3s %-19s %-9s%s%s\n", option->letter ? letter : "",
+                name, option->preset, strlen(option->preset) > 9
+                    ? "\n                                    " : " ",
+                option->help);
     }
 }
 

@@ -60,6 +60,15 @@ struct config {
     size_t max_figure_bytes;    /* of all figures of a run */
     int max_files;
     size_t max_file_bytes;      /* of all files of a run */
+
+    char *fmp_url;              /* of the market-data server, below which the
+                                   paths are; no '/' at its end */
+    char *fmp_key_file;         /* absolute path; empty: no key of our own */
+    char *fmp_ca;               /* absolute path; empty: the system's */
+    int fmp_calls;              /* of one run; 0: none */
+    int fmp_rate;               /* calls a minute of all runs; 0: no limit */
+    size_t fmp_cache;           /* bytes; 0: none */
+    char *fmp_note;             /* for the reply of each run with calls */
 };
 
 /*

@@ -21,13 +21,20 @@
  *
  * A worker (worker.c) reads a request, parses it (request.c), takes a child
  * (ready.c), sends it the job and watches it (run.c): one loop over output,
- * report, end, client and clock. The output is a pipe, so that what was
+ * report, market, end, client and clock. The output is a pipe, so that what was
  * printed survives any crash; files and figures stay in the run's own tmpfs,
  * which the worker holds open and collects from (collect.c) when every
  * process of the run is dead. The child's parent is the zygote: it tells the
  * worker how the child ended, and kills it when the worker lets go. A worker
  * believes the kernel and its own clock first, the child's report last
  * (verdict.c).
+ *
+ * Market data come through the worker: the program names what it wants on a
+ * descriptor of its own, the broker in the worker (market.c) asks for it with
+ * the key, which no program ever sees. Workers share the answers that are
+ * kept and the rate of calls, in memory that the master makes before its
+ * first fork; the key in fmp_key_file is read by each worker, so that master
+ * and zygote never hold it.
  *
  * Without a zygote (zygote = off, CGI, --stdio) a worker starts one of its
  * own for a single run; all else is the same.
@@ -40,6 +47,8 @@
 #include "config.h"
 #include "listen.h"
 #include "log.h"
+#include "market.h"
+#include "market_key.h"
 #include "master.h"
 #include "ready.h"
 #include "scoreboard.h"
@@ -64,14 +73,18 @@ enum { EXIT_USAGE = 100, EXIT_SYSTEM = 111 };
 static int
 serve_one(struct config *config, enum http_front front)
 {
-    const struct worker worker = {
+    struct market_shared *market = market_shared_new(config);
+    struct worker worker = {
         .config = config,
         .scoreboard = scoreboard_new(1),
         .listen_fd = -1,
         .queue_fd = -1,
     };
 
-    if (worker.scoreboard == NULL || drop_privileges() == -1) {
+    if (market != NULL)
+        worker.market = market_open(config, market);
+    if (worker.scoreboard == NULL || market == NULL ||
+        drop_privileges() == -1) {
         log_error("cannot set up: %m");
         return EXIT_SYSTEM;
     }
@@ -135,6 +148,23 @@ check(const struct config *config)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SYSTEM;
 }
 
+/* Are the files there that market data needs? */
+static bool
+check_market(const struct config *config)
+{
+    char why[512];
+
+    if (market_key_check(config->fmp_key_file, why, sizeof(why)) == -1) {
+        log_error("%s", why);
+        return false;
+    }
+    if (config->fmp_ca[0] != '\0' && access(config->fmp_ca, R_OK) == -1) {
+        log_error("fmp_ca: cannot read %s: %m", config->fmp_ca);
+        return false;
+    }
+    return true;
+}
+
 static int
 act(struct config *config, enum config_action action)
 {
@@ -159,6 +189,8 @@ act(struct config *config, enum config_action action)
                   taken, config->max_runs, config->run_ids);
         return EXIT_USAGE;
     }
+    if (!check_market(config))
+        return EXIT_USAGE;
     if (action == CONFIG_CHECK)
         return check(config);
     if (action == CONFIG_STDIO)

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "handover.h"
 #include "log.h"
+#include "market.h"
 #include "ready.h"
 #include "scoreboard.h"
 #include "text.h"
@@ -46,6 +47,7 @@ struct process {
 struct master {
     const struct config *config;
     struct scoreboard *scoreboard;
+    struct market_shared *market;
     struct process zygote;
     char zygote_cgroup[CGROUP_PATH_MAX];
     struct process *workers;
@@ -63,7 +65,7 @@ struct master {
 static void
 start_worker(struct master *master, struct process *process)
 {
-    const struct worker worker = {
+    struct worker worker = {
         .config = master->config,
         .scoreboard = master->scoreboard,
         .seat = (int)(process - master->workers),
@@ -85,6 +87,7 @@ start_worker(struct master *master, struct process *process)
     close(master->queue_write_fd);
     if (master->zygote_log_fd != -1)
         close(master->zygote_log_fd);
+    worker.market = market_open(master->config, master->market);
     if (drop_privileges() == -1 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1 ||
         getppid() != parent) {
@@ -366,7 +369,8 @@ set_up(struct master *master)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     master->scoreboard = scoreboard_new(master->config->workers);
-    if (master->scoreboard == NULL ||
+    master->market = market_shared_new(master->config);
+    if (master->scoreboard == NULL || master->market == NULL ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == -1 ||
         sigprocmask(SIG_BLOCK, &signals, NULL) == -1 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)

@@ -160,6 +160,20 @@ put_files(struct sink *sink, const struct collected *collected)
     }
 }
 
+/* The calls for market data. */
+static void
+print_calls(const struct result *result, struct text *text)
+{
+    for (size_t i = 0; i < result->call_count; i++) {
+        const struct market_call *call = &result->calls[i];
+
+        text_print(text, "%s{\"path\":", i > 0 ? "," : "");
+        text_quote(text, call->path, strlen(call->path));
+        text_print(text, ",\"status\":%d,\"ms\":%" PRId64 ",\"cached\":%s}",
+                   call->status, call->ms, call->is_cached ? "true" : "false");
+    }
+}
+
 /* What the run cost, and the end of the object. */
 static void
 print_costs(const struct ending *ending, const char *id, struct text *text)
@@ -190,10 +204,11 @@ reply_print(const struct result *result, const char *id, json_write *write,
         text_raw(&text, result->report.result);
     else
         text_print(&text, "null");
-    text_print(&text, ",\"error\":%s,\"notes\":[%s],\"market\":[]",
+    text_print(&text, ",\"error\":%s,\"notes\":[%s],\"market\":[",
                verdict->error.len > 0 ? verdict->error.data : "null",
                verdict->notes.len > 0 ? verdict->notes.data : "");
-    text_print(&text, ",\"figures\":[");
+    print_calls(result, &text);
+    text_print(&text, "],\"figures\":[");
     put(&sink, text.data, text.len);
     put_figures(&sink, &result->collected);
     put_string(&sink, "],\"files\":[");

@@ -30,6 +30,7 @@ struct run {
     const struct config *config;
     const struct job *job;
     struct child *child;
+    struct market *market;
     struct result *result;
     struct text job_text;
     size_t job_sent;
@@ -75,6 +76,7 @@ static void
 kill_child(struct run *run)
 {
     signal_child(run, SIGKILL);
+    market_end(run->market);
     run->interrupt_at_ms = INT64_MAX;
     run->watch_at_ms = INT64_MAX;
     run->kill_at_ms = now_ms() + GIVE_UP_MS;
@@ -253,9 +255,11 @@ wait_for_end(struct run *run)
             {child->report_fd, POLLIN, 0},
             {child->status_fd, POLLIN, 0},
             run->client,
+            {-1, 0, 0}, {-1, 0, 0},  /* MARKET_POLLED of the market's */
         };
 
-        if (poll(polled, 5, time_left(run)) > 0) {
+        market_poll(run->market, &polled[5]);
+        if (poll(polled, 5 + MARKET_POLLED, time_left(run)) > 0) {
             if (polled[0].revents != 0)
                 send_job(run);
             if (polled[1].revents != 0)
@@ -266,6 +270,8 @@ wait_for_end(struct run *run)
                 read_status(run);
             if (polled[4].revents != 0)
                 read_client(run, polled[4].revents);
+            if (polled[5].revents != 0 || polled[6].revents != 0)
+                market_step(run->market, &polled[5]);
         }
         check_clock(run);
     }
@@ -311,6 +317,8 @@ judge(struct run *run)
     verdict_reach(&result->verdict, &evidence);
     say_lines(&result->verdict, &collected->limits, verdict_limit);
     say_lines(&result->verdict, &collected->notes, verdict_note);
+    if (result->call_count > 0 && run->config->fmp_note[0] != '\0')
+        verdict_note(&result->verdict, run->config->fmp_note);
 }
 
 static void
@@ -331,11 +339,12 @@ collect(struct run *run)
 
 int
 run_job(const struct config *config, const struct job *job,
-        struct child *child, struct pollfd client, struct result *result)
+        struct child *child, struct market *market, struct pollfd client,
+        struct result *result)
 {
     struct run run = {
-        .config = config, .job = job, .child = child, .result = result,
-        .client = client, .started_ms = now_ms(),
+        .config = config, .job = job, .child = child, .market = market,
+        .result = result, .client = client, .started_ms = now_ms(),
     };
 
     *result = (struct result){0};
@@ -345,11 +354,15 @@ run_job(const struct config *config, const struct job *job,
     run.kill_at_ms = INT64_MAX;
     run.watch_at_ms = run.started_ms + WATCH_MS;
 
+    market_begin(market, child->market_fd, job->key, run.interrupt_at_ms);
     wait_for_end(&run);
+    market_end(market);
+    result->calls = market_calls(market, &result->call_count);
     result->ending.seconds = (double)(now_ms() - run.started_ms) / 1000;
     text_clear(&run.job_text);
     if (run.is_unwanted) {
         result_clear(result);
+        *result = (struct result){0};
         return -1;
     }
     drain(&run);

@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "collect.h"
 #include "config.h"
+#include "market.h"
 #include "ready.h"
 #include "request.h"
 #include "verdict.h"
@@ -26,18 +27,21 @@ struct result {
     struct ending ending;
     struct collected collected;
     struct verdict verdict;
+    const struct market_call *calls;  /* borrowed from the market */
+    size_t call_count;
 };
 
 /*
  * Run the job in the child and wait for its end; kill it when its time is up,
  * when it takes too much, and when the client goes away. The child stays the
- * caller's to close, its process is dead.
+ * caller's to close, its process is dead. The market serves its calls.
  *
  * Fills *result, for result_clear(). Returns 0; or -1 when nobody is left to
  * be told, with *result empty.
  */
 int run_job(const struct config *config, const struct job *job,
-            struct child *child, struct pollfd client, struct result *result);
+            struct child *child, struct market *market, struct pollfd client,
+            struct result *result);
 
 void result_clear(struct result *result);
 

@@ -1,6 +1,7 @@
 #include "worker.h"
 
 #include "log.h"
+#include "market.h"
 #include "ready.h"
 #include "reply.h"
 #include "request.h"
@@ -243,6 +244,27 @@ log_run(const struct result *result, const char *id)
              result->collected.figure_count, result->collected.file_count);
 }
 
+/* What was asked of the market-data server: a line each. */
+static void
+log_calls(const struct worker *worker, const char *id)
+{
+    size_t count;
+    const struct market_call *calls = market_calls(worker->market, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct market_call *call = &calls[i];
+        char status[16];
+
+        snprintf(status, sizeof(status), "%d", call->status);
+        log_info("run %s: market %s: %s%s%s%s, %lld ms%s", id, call->path,
+                 call->failure != NULL ? call->failure : status,
+                 call->detail != NULL ? " (" : "",
+                 call->detail != NULL ? call->detail : "",
+                 call->detail != NULL ? ")" : "", (long long)call->ms,
+                 call->is_cached ? ", cached" : "");
+    }
+}
+
 static enum outcome
 send_result(struct http *http, const struct result *result, const char *id)
 {
@@ -269,8 +291,10 @@ run_and_reply(const struct worker *worker, struct http *http,
     if (rc != 0)
         return rc;
     take_seat(worker, SEAT_RUNNING);
-    rc = run_job(worker->config, job, &child, http_client(http), &result);
+    rc = run_job(worker->config, job, &child, worker->market,
+                 http_client(http), &result);
     take_seat(worker, SEAT_BUSY);
+    log_calls(worker, id);
     if (rc == 0) {
         scoreboard_count(worker->scoreboard, result.verdict.kind);
         log_run(&result, id);

@@ -7,12 +7,14 @@
 
 #include "config.h"
 #include "http.h"
+#include "market.h"
 #include "scoreboard.h"
 
 struct worker {
     const struct config *config;
     struct scoreboard *scoreboard;
     int seat;       /* this worker's, in the scoreboard */
+    struct market *market;
     int listen_fd;  /* unused where there is one request only */
     int queue_fd;   /* of ready children; -1: a cold start for each run */
 };

@@ -139,6 +139,14 @@ defaults_are_as_promised(void **state)
     assert_int_equal(config.max_figure_bytes, 24 << 20);
     assert_int_equal(config.max_files, 100);
     assert_int_equal(config.max_file_bytes, 32 << 20);
+    assert_string_equal(config.fmp_url,
+                        "https://financialmodelingprep.com/stable");
+    assert_string_equal(config.fmp_key_file, "");
+    assert_string_equal(config.fmp_ca, "");
+    assert_int_equal(config.fmp_calls, 300);
+    assert_int_equal(config.fmp_rate, 270);
+    assert_int_equal(config.fmp_cache, 64 << 20);
+    assert_string_equal(config.fmp_note, "");
 }
 
 static void
@@ -180,6 +188,9 @@ every_number_has_its_range(void **state)
         { "max_figure_bytes", "-1", "0", "1G", "1073741825" },
         { "max_files", "-1", "0", "10000", "10001" },
         { "max_file_bytes", "-1", "0", "1G", "1073741825" },
+        { "fmp_calls", "-1", "0", "10000", "10001" },
+        { "fmp_rate", "-1", "0", "100000", "100001" },
+        { "fmp_cache", "-1", "0", "4G", "4294967297" },
     };
 
     (void)state;
@@ -304,6 +315,12 @@ strings_are_checked_by_kind(void **state)
         { "child", "/usr/libexec/sandbox-child" },
         { "python_path", "/a" }, { "python_path", "/a:/b c:/d" },
         { "preload", "a" }, { "preload", "a.b,c, d e_1" },
+        { "fmp_url", "https://x" }, { "fmp_url", "https://x.y:8443/a/b-1.2" },
+        { "fmp_url", "https://[2001:db8::1]:1/a" },
+        { "fmp_url", "http://127.0.0.1:8000/stable" },
+        { "fmp_url", "http://localhost" }, { "fmp_url", "http://[::1]/a" },
+        { "fmp_key_file", "/etc/key" }, { "fmp_ca", "" },
+        { "fmp_note", "Demo data: \xc3\xa9, \"not\" real." },
     }, bad[] = {
         { "listen", "unix:" }, { "listen", "unix:run/x" },
         { "listen", "unix:host:80" }, { "listen", ":9000" },
@@ -321,6 +338,17 @@ strings_are_checked_by_kind(void **state)
         { "python_path", "/a:b" },
         { "preload", "1a" }, { "preload", "a;b" }, { "preload", "a/b" },
         { "preload", ".a" }, { "preload", ",a" }, { "preload", "a " },
+        { "fmp_url", "" }, { "fmp_url", "x.y" }, { "fmp_url", "https://" },
+        { "fmp_url", "https:///a" }, { "fmp_url", "http://x.y/a" },
+        { "fmp_url", "http://127.0.0.1.x.y/a" }, { "fmp_url", "ftp://x.y" },
+        { "fmp_url", "http://localhost@x.y/a" }, { "fmp_url", "https://x/" },
+        { "fmp_url", "https://u:p@x.y/a" }, { "fmp_url", "https://x?a" },
+        { "fmp_url", "https://x/a?b" }, { "fmp_url", "https://x/a#b" },
+        { "fmp_url", "https://x/%2e" }, { "fmp_url", "https://x:/a" },
+        { "fmp_url", "https://x:123456" }, { "fmp_url", "https://x:8a" },
+        { "fmp_url", "https://[::1" }, { "fmp_url", "HTTPS://x" },
+        { "fmp_key_file", "key" }, { "fmp_ca", "ca.pem" },
+        { "fmp_note", "a; b" }, { "fmp_note", "a\nb" },
     };
 
     (void)state;
@@ -640,7 +668,9 @@ printed_values_read_back_to_the_same(void **state)
         "work_size = 1024M\nwork_inodes = 64\nmax_body = 1025K\n"
         "max_code = 1024\nmax_output = 1048577\nmax_figures = 0\n"
         "max_figure_pixels = 1\nmax_figure_bytes = 0\nmax_files = 0\n"
-        "max_file_bytes = 1G\n",
+        "max_file_bytes = 1G\nfmp_url = http://[::1]:80/a\n"
+        "fmp_key_file = /k\nfmp_ca = /c\nfmp_calls = 0\nfmp_rate = 0\n"
+        "fmp_cache = 0\nfmp_note = Demo data.\n",
     };
 
     (void)state;
@@ -731,7 +761,7 @@ help_fits_the_screen_and_has_every_key(void **state)
     for (char *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest), lines++)
         assert_in_range(strlen(line), 1, 80);
-    assert_in_range(lines, 30, 40);
+    assert_in_range(lines, 30, 50);
     free(keys);
     free(text);
 }
