@@ -175,9 +175,18 @@ def hint_module(error):
 
 
 def hint_key(error):
+    """What became of a field of FMP's former API, and the columns there
+    are."""
+    asked = error.args[0] if error.args else None
+    market = sys.modules.get("sandbox.fmp")
+    known = market and market.hint_field(error, asked)
+    columns = hint_column(error, asked)
+    return " ".join(hint for hint in (known, columns) if hint) or None
+
+
+def hint_column(error, asked):
     """The columns there are, when a DataFrame was asked for another; also
     when it was asked through groupby(), whose words hold the name."""
-    asked = error.args[0] if error.args else None
     quoted = re.search(r"'([^']+)'|not found: (.+)", str(asked))
     if quoted:
         asked = quoted[1] or quoted[2]

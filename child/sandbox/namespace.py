@@ -1,6 +1,7 @@
 """What a program finds when it starts: libraries, helpers, its context."""
 
 import importlib
+import os
 import re
 import sys
 
@@ -30,11 +31,16 @@ LIBRARIES = {
 MAIN_FILE = "/tmp/main.py"
 
 
-def helpers():
-    """The functions of ours that a program can call."""
+def helpers(code="fmp"):
+    """What of ours a program can use; a cold start loads `fmp`, which is
+    large, only when the source speaks of it."""
     from sandbox.excel import save_excel
     from sandbox.word import save_word
-    return {"save_excel": save_excel, "save_word": save_word}
+    found = {"save_excel": save_excel, "save_word": save_word}
+    if "sandbox.fmp" in sys.modules or "fmp" in code:
+        from sandbox.fmp import FMP
+        found["fmp"] = FMP()
+    return found
 
 
 def fill(code, context):
@@ -55,7 +61,10 @@ def fill(code, context):
             if name not in words:
                 continue
         names[name] = importlib.import_module(library)
-    names.update(helpers())
+    names.update(helpers(code))
+    # So that `import fmp` works too; a module of the program's own wins.
+    if "fmp" in names and not any(map(os.path.exists, ("fmp.py", "fmp"))):
+        sys.modules["fmp"] = names["fmp"]
     names["context"] = context
     names.update(context)
     return names

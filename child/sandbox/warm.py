@@ -43,7 +43,7 @@ def warm(preload):
     cold(preload)
     for library in (*namespace.LIBRARIES.values(), *PARTS):
         importlib.import_module(library)
-    namespace.helpers()
+    namespace.helpers()["fmp"].warm()
     figures.prepare()
     use_libraries()
     close_fonts()

@@ -61,7 +61,7 @@ def economic_calendar(request):
     for day, n in events[::1 if width <= 31 else len(events) // 535 or 1]:
         row = dict(request.sample[n % 2])
         country, currency = COUNTRIES[(n + day.day) % len(COUNTRIES)]
-        row |= {"date": f"{day} {23 - n // 4:02}:{45 - n % 4 * 15}:00",
+        row |= {"date": f"{day} {23 - n // 4:02}:{45 - n % 4 * 15:02}:00",
                 "country": country, "currency": currency}
         if day > request.today:
             row |= {"actual": None, "change": None}
