@@ -56,9 +56,10 @@ help: ## list what can be made
 all: $(PRODUCT) ## build both programs into build/
 
 # A shell that starts this in the background has SIGINT ignored for it.
+# FMP_KEY_FILE is a file with a key for market data; without one they are made up.
 run: deps ## install what is missing, build, and serve on PORT (8080)
 	@$(MAKE) --no-print-directory -s all
-	@exec env --default-signal=INT nginx/run $(BUILD) $(PORT)
+	@exec env --default-signal=INT nginx/run $(BUILD) $(PORT) $(FMP_KEY_FILE)
 
 test: test-deps ## install what is missing, build, and run all tests
 	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child check

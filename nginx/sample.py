@@ -10,11 +10,12 @@ import urllib.error
 import urllib.request
 
 CODE = """\
-prices = pd.Series([101.5, 103.2, 99.8, 104.9], name="close")
-print(f"mean {prices.mean():.2f}, change {prices.iloc[-1] - prices.iloc[0]:+.2f}")
-prices.plot(title="A sample run")
-save_excel(prices.to_frame(), "prices.xlsx")
-prices.pct_change().max()
+prices = fmp.historical_prices("AAPL", years=5)
+prices["average"] = prices["close"].rolling(200).mean()
+prices[["close", "average"]].plot(title="AAPL, five years")
+save_excel(prices, "AAPL.xlsx")
+print(f"{len(prices)} days, last close {prices['close'].iloc[-1]:.2f}")
+prices["close"].pct_change().max()
 """
 
 
@@ -43,6 +44,10 @@ def show(reply):
         print(f"  figure    {width} x {height} pixels, {len(png)} bytes")
     for file in reply["files"]:
         print("  file     ", file["name"], file["size"], "bytes")
+    for call in reply["market"]:
+        print("  market   ", call["path"], call["status"], call["ms"], "ms")
+    for note in reply["notes"]:
+        print("  note     ", note)
     print(f"  took      {reply['seconds'] * 1000:.0f} ms")
 
 

@@ -9,14 +9,12 @@ import datetime as dt
 import inspect
 import json
 import multiprocessing
-import os
 import pathlib
 import pickle
 import re
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
