@@ -44,7 +44,7 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-xlsxwriter python3-docx python3-pil python3-dateutil \
 	python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-hypothesis fcgiwrap \
-	spawn-fcgi procps binutils
+	spawn-fcgi procps binutils curl
 FUZZ_DEPENDENCIES = clang
 
 .PHONY: help all deps run test check bench fuzz clean test-deps fuzz-deps
@@ -128,9 +128,11 @@ $(BUILD)/test/child/%.o: child/%.c
 
 ### Benchmarks
 
-bench: deps ## measure: what the layers of the sandbox cost
+bench: test-deps ## measure: layers, calls for market data, attacks next door
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/confine
 	@$(AS_USER) $(BUILD)/bench/confine $(BUILD)/python/sandbox
+	@$(PYTHON) -B tests/bench/market.py
+	@$(PYTHON) -B tests/bench/neighbours.py
 
 # Programs that must not be started by root.
 AS_USER = $(if $(filter 0,$(shell id -u)),setpriv --reuid www-data \
