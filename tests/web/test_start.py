@@ -106,11 +106,14 @@ def test_it_shows_a_sample_and_ends_on_an_interrupt(folder):
         one.wait_until_up()
         said = one.said()
         assert f"{SHOWN}{one.port}/" in said
-        assert re.search(r"output +mean 102\.35, change \+3\.40\n", said)
+        assert re.search(r"output +125\d days, last close \d+\.\d\d\n", said)
+        assert re.search(r"market +historical-price-eod/full 200", said)
+        assert said.count("Demo data, not market data") == 2
         assert re.search(r"figure +\d+ x \d+ pixels", said)
-        assert "prices.xlsx" in said
+        assert "AAPL.xlsx" in said
         assert fetch(one.port, "/healthz")[0] == 200
-        assert b"<html" in fetch(one.port, "/")[1].lower()
+        page = fetch(one.port, "/")[1]
+        assert b"<html" in page and b"Demo data, not market data" in page
         one.assert_ends_on(signal.SIGINT)
         assert one.process.returncode == 0
 
