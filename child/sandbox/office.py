@@ -368,7 +368,7 @@ def columns(table, index=None):
     index says whether to have them; None: when they mean something.
     """
     if index is None:
-        index = not _is_row_number(table.index)
+        index = not (_is_row_number(table.index) or _repeats_column(table))
     depth = table.columns.nlevels
     found = []
     for level in range(table.index.nlevels if index else 0):
@@ -382,6 +382,17 @@ def columns(table, index=None):
                    [plain(value) for value in values], is_index,
                    table.attrs.get("mixed", False))
             for label, heads, values, is_index in found]
+
+
+def _repeats_column(table):
+    """Whether an index without a name is one of the columns over again, as
+    in frames of market data."""
+    import pandas as pd
+    index = table.index
+    return (index.nlevels == 1 and index.name is None
+            and any(pd.Index(column).equals(index)
+                    for _, column in table.items()
+                    if column.dtype == index.dtype))
 
 
 def _is_row_number(index):

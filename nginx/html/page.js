@@ -29,7 +29,7 @@ totals = sales.groupby("region")[["revenue"]].sum()
 save_excel({"Sales": sales, "By region": totals}, "sales.xlsx")
 print(totals)
 `,
-  market: `# Market data come as DataFrames, from the oldest row to the newest.
+  market: `# Frames run from the oldest row to the newest.
 prices = fmp.historical_prices("AAPL", years=5)
 prices["average"] = prices["close"].rolling(200).mean()
 prices[["close", "average"]].plot(title="AAPL, five years")

@@ -149,6 +149,15 @@ def test_sorted_row_numbers_are_left_out():
     assert rows(pd.DataFrame({"a": [2, 1]}).sort_values("a"))[0] == ["a"]
 
 
+def test_an_index_that_is_a_column_too_is_left_out():
+    dates = pd.date_range("2025-01-01", periods=2)
+    frame = pd.DataFrame({"date": dates, "close": [1.5, 2.5]}, index=dates)
+    assert rows(frame)[0] == ["date", "close"]
+    assert rows(frame.rename_axis("day"))[0] == ["day", "date", "close"]
+    frame.index = frame.index + pd.Timedelta("1D")
+    assert rows(frame)[0] == [None, "date", "close"]
+
+
 def test_years_in_the_index_are_kept():
     made = rows(pd.DataFrame({"a": [1]}, index=range(2020, 2021)))
     assert made == [[None, "a"], [2020, 1]]
