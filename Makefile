@@ -165,6 +165,7 @@ $(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
 $(BUILD)/unit/http: $(BUILD)/asan/http.o
 $(BUILD)/unit/market_cache: $(BUILD)/asan/market_cache.o \
 	$(BUILD)/asan/market_rate.o
+$(BUILD)/unit/market_key: $(BUILD)/asan/market_key.o
 
 ### Fuzzing
 

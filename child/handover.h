@@ -38,7 +38,10 @@ enum { REPORT_MAX = 256 * 1024 };
  *      "cached": false, "stale": false, "ms": 12, "retry_after": null,
  *      "failure": null, "message": null}
  *
- * With MARKET_AT_ONCE calls under way, further packets stay unread.
+ * Without an answer of the server, status and size are 0, type is empty, and
+ * failure is one of no_key, refused, calls, timeout, network, size, redirect;
+ * message then is a sentence. With MARKET_AT_ONCE calls under way, further
+ * packets stay unread. Far too many of them end it: the socket is shut down.
  */
 enum {
     MARKET_REQUEST_MAX = 8 * 1024,

@@ -3,6 +3,7 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -36,6 +37,30 @@ struct fetch {
     int patience_ms;
     struct text body;
 };
+
+/*** Memory that curl gives back, and that may have had the key in it ***/
+
+static void
+wipe_and_free(void *memory)
+{
+    if (memory != NULL)
+        explicit_bzero(memory, malloc_usable_size(memory));
+    free(memory);
+}
+
+static void *
+wipe_and_realloc(void *memory, size_t size)
+{
+    size_t old_size = memory != NULL ? malloc_usable_size(memory) : 0;
+    void *other = malloc(size);
+
+    if (other == NULL)
+        return NULL;
+    if (memory != NULL)
+        memcpy(other, memory, old_size < size ? old_size : size);
+    wipe_and_free(memory);
+    return other;
+}
 
 /*** Curl's sockets and its timer, behind one descriptor ***/
 
@@ -171,7 +196,8 @@ fetcher_new(const char *url, const char *ca, size_t *held)
         .url = url, .ca = ca, .held = held, .epoll_fd = -1, .timer_fd = -1,
         .curl_ms = INT64_MAX, .wake_ms = INT64_MAX,
     };
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK &&
+    if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, wipe_and_free,
+                             wipe_and_realloc, strdup, calloc) == CURLE_OK &&
         open_multi(fetcher))
         return fetcher;
     curl_multi_cleanup(fetcher->multi);
@@ -321,8 +347,6 @@ set_others(struct fetch *fetch)
 static void
 fetch_free(struct fetch *fetch)
 {
-    if (fetch->headers != NULL)
-        explicit_bzero(fetch->headers->data, strlen(fetch->headers->data));
     curl_slist_free_all(fetch->headers);
     curl_easy_cleanup(fetch->easy);
     *fetch->fetcher->held -= fetch->body.len;
@@ -457,8 +481,9 @@ read_answer(struct fetch *fetch, struct market_answer *answer)
         return;
     }
     answer->status = (int)status;
-    if (type != NULL)
-        strncpy(answer->type, type, sizeof(answer->type) - 1);
+    /* Whole or not at all: half a key would be no trace to look for. */
+    if (type != NULL && strlen(type) < sizeof(answer->type))
+        strcpy(answer->type, type);
     if (retry_after > 0 && retry_after <= INT32_MAX)
         answer->retry_after = (int)retry_after;
     answer->body = fetch->body;  /* and with it what it counts for */

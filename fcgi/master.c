@@ -419,5 +419,6 @@ master_run(const struct config *config, int listen_fd)
     }
     stop(&master);
     cgroup_stop();
+    free(master.workers);
     return 0;
 }

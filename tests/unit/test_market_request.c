@@ -161,8 +161,8 @@ every_length_has_an_end(void **state)
 static void
 parameters_have_names_of_their_own(void **state)
 {
-    static const char *const bad[] = { "a b", "a.b", "a=", "a&", "a%", "\xc3\xa9",
-                                       "a\\u0000", "a\\n", "[]" };
+    static const char *const bad[] = { "a b", "a.b", "a=", "a&", "a%",
+                                       "\xc3\xa9", "a\\u0000", "a\\n", "[]" };
     static const char *const keys[] = { "apikey", "APIKEY", "api_key",
                                         "Api-Key", "key", "Token",
                                         "ACCESS_token", "k\\u0065y" };

@@ -511,6 +511,33 @@ printing_stops_between_pieces_of_a_file(void **state)
     forget(&result);
 }
 
+static void
+calls_for_market_data_are_told(void **state)
+{
+    const struct market_call calls[] = {
+        {.path = (char *)"a/b", .status = 200, .ms = INT64_MAX,
+         .is_cached = true},
+        {.path = (char *)"***", .failure = "timeout", .detail = "secret"},
+    };
+    struct text text = {0};
+    struct result result;
+    struct reply reply;
+
+    (void)state;
+    result_init(&result);
+    result.calls = calls;
+    result.call_count = COUNT(calls);
+    print(&result, &text);
+    read_reply(&text, &reply);
+    assert_raw(reply.market,
+               "[{\"path\":\"a/b\",\"status\":200,"
+               "\"ms\":9223372036854775807,\"cached\":true},"
+               "{\"path\":\"***\",\"status\":0,\"ms\":0,"
+               "\"cached\":false}]");
+    text_clear(&text);
+    forget(&result);
+}
+
 /*** Replies without a run ***/
 
 static void
@@ -622,6 +649,7 @@ main(void)
         cmocka_unit_test(base64_is_right_around_a_piece),
         cmocka_unit_test(printing_stops_where_the_sink_breaks),
         cmocka_unit_test(printing_stops_between_pieces_of_a_file),
+        cmocka_unit_test(calls_for_market_data_are_told),
         cmocka_unit_test(a_problem_is_told),
         cmocka_unit_test(a_problem_may_be_as_long_as_it_can),
         cmocka_unit_test(a_name_promises_a_media_type),
