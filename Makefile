@@ -43,7 +43,8 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-networkx python3-cvxopt python3-numexpr python3-openpyxl \
 	python3-xlsxwriter python3-docx python3-pil python3-dateutil \
 	python3-tabulate fonts-noto-cjk nginx
-TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-hypothesis fcgiwrap \
+TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
+	python3-hypothesis fcgiwrap \
 	spawn-fcgi procps binutils curl
 FUZZ_DEPENDENCIES = clang
 
@@ -63,7 +64,8 @@ run: deps ## install what is missing, build, and serve on PORT (8080)
 
 test: test-deps ## install what is missing, build, and run all tests
 	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child check
-	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider tests
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
+		-n 2 --dist loadfile tests
 
 deps: ## install the Debian packages that are missing, naming them first
 	@nginx/install-missing $(DEPENDENCIES)

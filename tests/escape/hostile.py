@@ -11,7 +11,7 @@ what stops it and what is expected:
 The middle one names first the layer that must stop it, then those behind it,
 each of which stops it alone. The last one is a condition over the reply; LEAK
 in the output is never expected. One that expects a timeout is given 0.6 s,
-and others three. A line "# open: WHY" below these says that the attack does
+and others ten. A line "# open: WHY" below these says that the attack does
 succeed, and that nothing within the design stops it; "# open without ids: WHY"
 the same where runs have no ids of their own outside. A program of the same
 name in attacks/before/ runs before it, one in attacks/beside/ at the same
@@ -78,7 +78,7 @@ class Hostile(Service):
         self.account, self.without = account, without
         if self.has_own_ids():
             options = {"run_ids": FIRST_ID, **options}
-        super().__init__(**{"timeout": "3s", "grace": "300ms", "ready": 2,
+        super().__init__(**{"timeout": "10s", "grace": "300ms", "ready": 2,
                             "memory": "256M", "work_size": "32M",
                             "max_runs": 4, "workers": 6, **options})
 
@@ -231,7 +231,7 @@ class Attack:
     def job(self, path, world):
         text = PRELUDE + string.Template(path.read_text()).safe_substitute(
             world.names)
-        seconds = 0.6 if "timeout" in self.expected else 3
+        seconds = 0.6 if "timeout" in self.expected else 10
         return {"code": text, "key": world.key, "timeout": seconds}
 
     def companion(self, kind):
