@@ -21,15 +21,18 @@ FCGI = main config master cgroup worker http request json report verdict \
 	capture collect run ready usage reply status listen scoreboard log text \
 	siphash market market_request market_answer market_policy market_fetch \
 	market_cache market_rate market_key
-CHILD = main zygote confine leaf root filter probe python die
+CHILD = main zygote confine leaf root filter probe python native png memory \
+	die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
 PURE = config request json report verdict capture reply status scoreboard \
 	log text siphash market_request market_answer market_policy
 
 FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl)
-CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp)
-CHILD_LIBS = $(shell pkg-config --libs python3-embed libseccomp)
+CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp \
+	libdeflate)
+CHILD_LIBS = $(shell pkg-config --libs python3-embed libseccomp \
+	libdeflate)
 
 PACKAGE = $(wildcard child/sandbox/*.py child/sandbox/fmp/*)
 
@@ -37,15 +40,14 @@ PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
 	$(BUILD)/matplotlib/.done
 
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
-	libinih-dev libcurl4-openssl-dev ca-certificates libseccomp-dev openssl \
-	python3-dev python3-numpy python3-pandas python3-matplotlib python3-scipy \
-	python3-seaborn python3-statsmodels python3-sklearn python3-sympy \
-	python3-networkx python3-cvxopt python3-numexpr python3-openpyxl \
-	python3-xlsxwriter python3-docx python3-pil python3-dateutil \
-	python3-tabulate fonts-noto-cjk nginx
+	libinih-dev libcurl4-openssl-dev ca-certificates openssl libseccomp-dev \
+	libdeflate-dev python3-dev python3-numpy python3-pandas \
+	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
+	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
+	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
+	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
-	python3-hypothesis fcgiwrap \
-	spawn-fcgi procps binutils curl
+	python3-hypothesis fcgiwrap spawn-fcgi procps binutils curl
 FUZZ_DEPENDENCIES = clang
 
 .PHONY: help all deps run test check bench fuzz clean test-deps fuzz-deps
@@ -63,7 +65,8 @@ run: deps ## install what is missing, build, and serve on PORT (8080)
 	@exec env --default-signal=INT nginx/run $(BUILD) $(PORT) $(FMP_KEY_FILE)
 
 test: test-deps ## install what is missing, build, and run all tests
-	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child check
+	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child \
+		$(BUILD)/test/_sandbox.so check
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
 		-n 2 --dist loadfile tests
 
@@ -98,6 +101,9 @@ $(BUILD)/child/%.o: child/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -c -o $@ $<
 
+# Its loops are written to become vector code.
+$(BUILD)/%/png.o: CFLAGS += -O3
+
 # The package, compiled, since nothing can be written beside it in a run.
 $(BUILD)/python/.done: $(PACKAGE)
 	@rm -rf $(@D) && mkdir -p $(@D)
@@ -128,11 +134,22 @@ $(BUILD)/test/child/%.o: child/%.c
 	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -DTEST_LAYERS \
 		-c -o $@ $<
 
+# What the child has in C, for a plain python3.
+$(BUILD)/test/_sandbox.so: child/native.c child/png.c child/native.h child/png.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) -O3 -fPIC -shared $(CHILD_FLAGS) \
+		-o $@ $(filter %.c,$^) -ldeflate
+
 ### Benchmarks
 
-bench: test-deps ## measure: layers, calls for market data, attacks next door
-	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/confine
+BENCHES = $(BUILD)/bench/confine $(BUILD)/bench/zygote
+
+bench: test-deps ## measure: layers, forks, runs, market data, bad neighbours
+	@$(MAKE) --no-print-directory -s all $(BENCHES)
 	@$(AS_USER) $(BUILD)/bench/confine $(BUILD)/python/sandbox
+	@$(AS_USER) $(BUILD)/bench/zygote $(BUILD)/python/sandbox \
+		$(BUILD)/matplotlib
+	@$(PYTHON) -B tests/bench/ratios.py
 	@$(PYTHON) -B tests/bench/market.py
 	@$(PYTHON) -B tests/bench/neighbours.py
 
@@ -140,7 +157,7 @@ bench: test-deps ## measure: layers, calls for market data, attacks next door
 AS_USER = $(if $(filter 0,$(shell id -u)),setpriv --reuid www-data \
 	--regid www-data --clear-groups)
 
-$(BUILD)/bench/confine: tests/bench/confine.c \
+$(BENCHES): $(BUILD)/bench/%: tests/bench/%.c \
 		$(filter-out %/main.o,$(TEST_OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -fPIE -DTEST_LAYERS -o $@ \
@@ -164,10 +181,16 @@ $(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(FCGI_LIBS) -lcmocka
 
+$(BUILD)/asan/%.o: child/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SANITIZE) -c -o $@ $<
+
 $(BUILD)/unit/http: $(BUILD)/asan/http.o
 $(BUILD)/unit/market_cache: $(BUILD)/asan/market_cache.o \
 	$(BUILD)/asan/market_rate.o
 $(BUILD)/unit/market_key: $(BUILD)/asan/market_key.o
+$(BUILD)/unit/png: $(BUILD)/asan/png.o
+$(BUILD)/unit/png: FCGI_LIBS += -ldeflate
 
 ### Fuzzing
 

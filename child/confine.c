@@ -223,6 +223,9 @@ exec_again(int argc, char **argv)
             die("cannot keep capability %d: %m", i);
     memcpy(arguments, argv, (size_t)argc * sizeof(*arguments));
     arguments[argc] = mark;
+    /* What is bound before the fork need not be in each child. */
+    if (setenv("LD_BIND_NOW", "1", 1) == -1)
+        die("cannot set the environment: %m");
     execv("/proc/self/exe", arguments);
     die("cannot start again: %m");
 }

@@ -14,6 +14,7 @@
 #include "confine.h"
 #include "die.h"
 #include "handover.h"
+#include "memory.h"
 #include "probe.h"
 #include "python.h"
 #include "title.h"
@@ -196,8 +197,14 @@ main(int argc, char **argv)
     probe_layers(&limits, false);
     if (!plan.once)
         probe_say_in_force(&limits);
+    if (!plan.once)
+        memory_start();
     python_start(options.python_path);
     python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
+    if (!plan.once) {
+        python_settle();
+        memory_settle();
+    }
     check_single_threaded();
     check_descriptors();
     zygote_run(&plan, &limits, ZYGOTE_QUEUE_FD);

@@ -5,9 +5,22 @@
 
 #include "confine.h"
 #include "die.h"
+#include "memory.h"
+#include "native.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <unistd.h>
+
+enum {
+    SMALL_STEP = 16,      /* Python's small objects have pools of their own */
+    SMALL_MAX = 512,      /* ... for each step of size, up to this */
+    POOL_BYTES = 16 << 10,
+    FILL_BYTES = 2 << 20  /* at most so much for a size */
+};
+
+/* What is called in each child, found before the fork; owned for good. */
+static PyObject *prepare, *live;
 
 static void
 check(PyStatus status)
@@ -35,52 +48,6 @@ add_path(const char *path, bool in_front)
                   : PyList_Append(list, entry)) == -1)
         die("cannot extend sys.path");
     Py_DECREF(entry);
-}
-
-void
-python_start(char **python_path)
-{
-    PyPreConfig preconfig;
-    PyConfig config;
-
-    PyPreConfig_InitIsolatedConfig(&preconfig);
-    preconfig.utf8_mode = 1;
-    check(Py_PreInitialize(&preconfig));
-
-    PyConfig_InitIsolatedConfig(&config);
-    config.buffered_stdio = 0;
-    config.install_signal_handlers = 1;
-    config.write_bytecode = 0;
-    /* What subprocesses of a program are started with: a real python3. */
-    set_string(&config, &config.program_name, "/usr/bin/python3");
-    set_string(&config, &config.executable, "/usr/bin/python3");
-    set_string(&config, &config.stdio_encoding, "utf-8");
-    /* A lone surrogate is printed as its escape; printing never raises. */
-    set_string(&config, &config.stdio_errors, "backslashreplace");
-    check(Py_InitializeFromConfig(&config));
-    PyConfig_Clear(&config);
-
-    for (; *python_path != NULL; python_path++)
-        add_path(*python_path, false);
-    add_path(INSIDE_PYTHON, true);
-}
-
-pid_t
-python_fork(void)
-{
-    pid_t pid;
-
-    PyOS_BeforeFork();
-    pid = fork();
-    if (pid != 0)
-        PyOS_AfterFork_Parent();
-    return pid;
-}
-
-void
-python_after_fork(void)
-{
-    PyOS_AfterFork_Child();
 }
 
 static PyObject *
@@ -111,23 +78,153 @@ die_of_exception(const char *module_name)
         text != NULL ? PyUnicode_AsUTF8(text) : "?");
 }
 
-int
-python_call(const char *module_name, const char *function, char **strings)
+/* The int that a call has returned; takes the reference, which may be NULL. */
+static int
+int_of(PyObject *result, const char *module_name)
 {
-    PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *list = NULL, *result = NULL;
-    long value = -1;
+    long value = result != NULL ? PyLong_AsLong(result) : -1;
 
-    if (module != NULL && strings == NULL)
-        result = PyObject_CallMethod(module, function, NULL);
-    else if (module != NULL && (list = list_of(strings)) != NULL)
-        result = PyObject_CallMethod(module, function, "(O)", list);
-    if (result != NULL)
-        value = PyLong_AsLong(result);
     if (PyErr_Occurred())
         die_of_exception(module_name);
     Py_XDECREF(result);
-    Py_XDECREF(list);
-    Py_DECREF(module);
     return (int)value;
+}
+
+static PyObject *
+find(const char *module_name, const char *function)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *found = NULL;
+
+    if (module != NULL)
+        found = PyObject_GetAttrString(module, function);
+    if (found == NULL)
+        die_of_exception(module_name);
+    Py_DECREF(module);
+    return found;
+}
+
+static void *
+arena_new(void *Py_UNUSED(context), size_t size)
+{
+    return memory_arena_new(size);
+}
+
+static void
+arena_free(void *Py_UNUSED(context), void *arena, size_t size)
+{
+    memory_arena_free(arena, size);
+}
+
+void
+python_start(char **python_path)
+{
+    PyObjectArenaAllocator arenas = {NULL, arena_new, arena_free};
+    PyPreConfig preconfig;
+    PyConfig config;
+
+    PyObject_SetArenaAllocator(&arenas);
+    if (PyImport_AppendInittab(NATIVE_NAME, PyInit__sandbox) == -1)
+        die("out of memory");
+    PyPreConfig_InitIsolatedConfig(&preconfig);
+    preconfig.utf8_mode = 1;
+    check(Py_PreInitialize(&preconfig));
+
+    PyConfig_InitIsolatedConfig(&config);
+    config.buffered_stdio = 0;
+    config.install_signal_handlers = 1;
+    config.write_bytecode = 0;
+    /* What subprocesses of a program are started with: a real python3. */
+    set_string(&config, &config.program_name, "/usr/bin/python3");
+    set_string(&config, &config.executable, "/usr/bin/python3");
+    set_string(&config, &config.stdio_encoding, "utf-8");
+    /* A lone surrogate is printed as its escape; printing never raises. */
+    set_string(&config, &config.stdio_errors, "backslashreplace");
+    check(Py_InitializeFromConfig(&config));
+    PyConfig_Clear(&config);
+
+    for (; *python_path != NULL; python_path++)
+        add_path(*python_path, false);
+    add_path(INSIDE_PYTHON, true);
+    prepare = find("sandbox.run", "prepare");
+    live = find("sandbox.run", "live");
+}
+
+pid_t
+python_fork(void)
+{
+    pid_t pid;
+
+    PyOS_BeforeFork();
+    pid = fork();
+    if (pid != 0)
+        PyOS_AfterFork_Parent();
+    return pid;
+}
+
+void
+python_after_fork(void)
+{
+    PyOS_AfterFork_Child();
+}
+
+int
+python_call(const char *module_name, const char *function, char **strings)
+{
+    PyObject *callable = find(module_name, function);
+    PyObject *list = NULL, *result = NULL;
+
+    if (strings == NULL)
+        result = PyObject_CallNoArgs(callable);
+    else if ((list = list_of(strings)) != NULL)
+        result = PyObject_CallOneArg(callable, list);
+    Py_XDECREF(list);
+    Py_DECREF(callable);
+    return int_of(result, module_name);
+}
+
+/*
+ * Fill the gaps that freed objects have left, for good. A child then takes
+ * memory that lies together, instead of a piece of it from a page here and a
+ * page there, each of which would have to be copied for it.
+ */
+static void
+fill_pools(void)
+{
+    for (size_t size = SMALL_STEP; size <= SMALL_MAX; size += SMALL_STEP) {
+        size_t in_a_row = 0, filled = 0;
+        uintptr_t last = 0;
+
+        /* Most of a pool in a row: it was an empty one. */
+        while (in_a_row < POOL_BYTES / size * 3 / 4 && filled < FILL_BYTES) {
+            uintptr_t piece = (uintptr_t)PyObject_Malloc(size);
+
+            if (piece == 0)
+                die("out of memory");
+            in_a_row = piece == last + size ? in_a_row + 1 : 0;
+            filled += size;
+            last = piece;
+        }
+    }
+}
+
+void
+python_settle(void)
+{
+    /* Entries of types that the run-up alone has met. */
+    PyType_ClearCache();
+    python_call("sandbox.warm", "settle", NULL);
+    fill_pools();
+}
+
+void
+python_prepare(void)
+{
+    int_of(PyObject_CallNoArgs(prepare), "sandbox.run");
+}
+
+int
+python_live(void)
+{
+    return int_of(PyObject_CallNoArgs(live), "sandbox.run");
 }

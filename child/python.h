@@ -17,17 +17,29 @@
  */
 void python_start(char **python_path);
 
-/* As fork(), with the interpreter told of it in the parent only. */
-pid_t python_fork(void);
-
-/* In the forked child, once it is confined and before any other call. */
-void python_after_fork(void);
-
 /*
  * Call the function of a module with one list of strings (NULL-terminated;
  * NULL for no argument). Returns its result, which must be an int. An
  * exception is written to standard error and is fatal.
  */
 int python_call(const char *module, const char *function, char **strings);
+
+/*
+ * Once all is loaded: go through what every run goes through, and leave no
+ * gaps between objects, so that a child has less to write to.
+ */
+void python_settle(void);
+
+/* As fork(), with the interpreter told of it in the parent only. */
+pid_t python_fork(void);
+
+/* In the forked child, once it is confined and before any other call. */
+void python_after_fork(void);
+
+/* Then: what can be done before there is a job. */
+void python_prepare(void);
+
+/* Then: one run, from its job to its report. Returns its exit status. */
+int python_live(void);
 
 #endif

@@ -121,14 +121,14 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds)
     confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
     python_after_fork();
-    python_call("sandbox.run", "prepare", NULL);
+    python_prepare();
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
         die("cannot report: %m");
     title_set("sandbox-child: ready");
     while (poll(&job, 1, -1) == -1)
         continue;
     title_set("sandbox-child: run");
-    status = python_call("sandbox.run", "live", NULL);
+    status = python_live();
     fflush(NULL);  /* what libc still holds of the program's output */
     _exit(status);
 }

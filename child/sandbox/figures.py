@@ -6,6 +6,8 @@ import os
 import sys
 import warnings
 
+from sandbox import png
+
 DPI = 150
 #: Agg's own bound on one side, in pixels.
 SIDE_MAX = 2 ** 16 - 1
@@ -25,17 +27,22 @@ CJK_NAMES = (
 
 
 def prepare():
-    """Number figures as they are made, and let every text fall back to CJK.
+    """Number figures as they are made, let every text fall back to CJK, and
+    write PNG ourselves.
 
-    Needs matplotlib loaded. Changes the process: Figure.__init__, and how
-    the font manager finds a font.
+    Needs matplotlib loaded. Changes the process: Figure.__init__, how the
+    font manager finds a font, and Agg's print_png.
     """
+    global managers
+    if managers:
+        return  # done before the fork
     from matplotlib import font_manager
+    from matplotlib._pylab_helpers import Gcf
     from matplotlib.figure import Figure
 
+    managers = Gcf
     original = Figure.__init__
-    if getattr(original, "_numbers_figures", False):
-        return  # done before the fork
+
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
         global made
@@ -43,12 +50,14 @@ def prepare():
         self._sandbox_number = made
         original(self, *args, **kwargs)
 
-    __init__._numbers_figures = True
     Figure.__init__ = __init__
     let_show_end_figures()
     add_cjk_fonts(font_manager)
+    png.take_over()
 
 
+#: pyplot's own list of figures, once prepare() was called.
+managers = None
 #: How many figures this run has made; before it, the warm-up's.
 made = 0
 #: Figures that show() was called on: returned even when closed after it.
@@ -157,14 +166,11 @@ def live():
     still refers to. A figure that was closed and not shown before is not
     live, even when a variable holds it.
     """
-    if "matplotlib.figure" not in sys.modules:
-        return []
-    from matplotlib._pylab_helpers import Gcf
-    if not made and not Gcf.figs:
+    if not managers or not made and not managers.figs:
         return []  # spares looking through all objects
     from matplotlib.figure import Figure
 
-    managed = [manager.canvas.figure for manager in Gcf.figs.values()]
+    managed = [manager.canvas.figure for manager in managers.figs.values()]
     gc.collect()
     others = [thing for thing in gc.get_objects()
               if isinstance(thing, Figure)
@@ -189,9 +195,12 @@ def draw(figure, path, pixels_max):
             f"it is too large: {width:,} x {height:,} pixels at {DPI} dpi, "
             f"allowed are {pixels_max:,} in all and {SIDE_MAX:,} a side; "
             "give it a smaller figsize (in inches)")
+    file = png.Compact()
     with matplotlib.rc_context({"savefig.bbox": None}):
-        # Under another name until it is whole: a kill may come at any time.
-        figure.savefig(path + ".part", format="png", dpi=DPI)
+        figure.savefig(file, format="png", dpi=DPI)
+    # Under another name until it is whole: a kill may come at any time.
+    with open(path + ".part", "wb") as part:
+        part.write(file.getbuffer())
     os.rename(path + ".part", path)
 
 

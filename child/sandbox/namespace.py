@@ -31,39 +31,51 @@ LIBRARIES = {
 MAIN_FILE = "/tmp/main.py"
 
 
-def helpers(code="fmp"):
-    """What of ours a program can use; a cold start loads `fmp`, which is
-    large, only when the source speaks of it."""
+def helpers(wanted):
+    """What of ours a program can use; `fmp`, which is large, if wanted."""
     from sandbox.excel import save_excel
     from sandbox.word import save_word
     found = {"save_excel": save_excel, "save_word": save_word}
-    if "sandbox.fmp" in sys.modules or "fmp" in code:
+    if wanted("fmp", "sandbox.fmp"):
         from sandbox.fmp import FMP
         found["fmp"] = FMP()
     return found
 
 
-def fill(code, context):
-    """Make ``__main__`` ready for the program and return its dict.
-
-    A library that no process has loaded yet (a cold start) is loaded only
-    when the source holds its name as a word. A name of the context wins
-    over a library or helper.
-    """
+def prepare(wanted=lambda name, library: True):
+    """Give ``__main__`` all that does not depend on the program: of the
+    libraries those that are wanted, which are loaded."""
     module = sys.modules["__main__"]
     module.__file__ = MAIN_FILE
     module.__loader__ = None
-    names = module.__dict__
-    words = None
     for name, library in LIBRARIES.items():
-        if library not in sys.modules:
-            words = words or set(re.findall(r"\w+", code))
-            if name not in words:
-                continue
-        names[name] = importlib.import_module(library)
-    names.update(helpers(code))
+        if wanted(name, library):
+            module.__dict__[name] = importlib.import_module(library)
+    module.__dict__.update(helpers(wanted))
+
+
+def own():
+    """In a forked child: make what was prepared its own."""
+    fmp = sys.modules["__main__"].__dict__.get("fmp")
+    if fmp is not None:
+        fmp.begin()
+
+
+def fill(code, context):
+    """Make ``__main__`` ready for the program and return its dict.
+
+    Where nobody has prepared it (a cold start), a library that is not
+    loaded yet is only when the source holds its name as a word. A name of
+    the context wins over a library or helper.
+    """
+    names = sys.modules["__main__"].__dict__
+    if names.get("__file__") != MAIN_FILE:
+        words = set(re.findall(r"\w+", code))
+        prepare(lambda name, library: library in sys.modules or name in words)
     # So that `import fmp` works too; a module of the program's own wins.
-    if "fmp" in names and not any(map(os.path.exists, ("fmp.py", "fmp"))):
+    if any(map(os.path.exists, ("fmp.py", "fmp"))):
+        sys.modules.pop("fmp", None)
+    elif "fmp" in names:
         sys.modules["fmp"] = names["fmp"]
     names["context"] = context
     names.update(context)

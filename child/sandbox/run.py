@@ -15,40 +15,102 @@ import inspect
 import io
 import json
 import os
+import random
 import signal
 import sys
 import threading
 
-from sandbox import errors, figures, office
+from sandbox import errors, figures, namespace, office
 from sandbox.namespace import MAIN_FILE, fill
 
 REPORT_FD = 3
 RESULT_MAX = 64 * 1024  # bytes
+#: Python adapts a piece of code within so many rounds.
+REHEARSALS = 40
 #: Sent by the responder when the time limit is reached.
 TIME_UP = signal.SIGXCPU
 #: The compiler's flags of ``from __future__ import ...``.
 FUTURE_FLAGS = sum(getattr(__import__("__future__"), name).compiler_flag
                    for name in __import__("__future__").all_feature_names)
 
+#: Made before the fork, for what they touch is then shared.
+decode = json.JSONDecoder().raw_decode
+encode = json.JSONEncoder(ensure_ascii=False).encode
+office.live_figures = figures.live
+
+
+def rehearse():
+    """Do in the zygote what is done for every program.
+
+    Python writes down what it learns as it goes: which type an operation
+    met, where a type's method is. What a run would write, it need not when
+    it is there already, in memory that all runs share.
+    """
+    path = sys.path[0]
+    limits = {"figures": 0, "figure_pixels": 0, "figure_bytes": 0}
+    for _ in range(REHEARSALS):
+        job, _ = decode(encode({"code": "print('', end='')", "context": {}}))
+        run = Run(job["code"], job["context"], limits)
+        run.run_code()
+        run.collect_figures()
+        flush_files()
+        encode(run.report)
+        reseed()
+    del builtins.__main_ran__
+    sys.path[0] = path
+    os.unlink(MAIN_FILE)
+
+
+def watch_clock():
+    """Let the time limit interrupt what a forked child runs."""
+    signal.signal(TIME_UP, time_up)
+
 
 def prepare():
     """What is the child's own and can be done before there is a job."""
-    if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()  # inherited; Python's is reseeded
+    reseed()
+    namespace.own()
+    # Says where the program is even while it is inside C code.
+    faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
+                          chain=True)
     return 0
+
+
+def reseed():
+    """numpy's state is inherited, as Python's was, which is its own again.
+
+    From a number, since by itself numpy takes half a millisecond for it.
+    """
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(random.getrandbits(32))
+
+
+#: Whether the program runs, and whether its time was up when it did not.
+is_running = is_late = False
+
+
+def time_up(signum, frame):
+    global is_late
+    if not is_running:
+        is_late = True
+        return
+    error = errors.TimeUp()
+    error.line = errors.awaited_line()
+    raise error
 
 
 def live():
     """Read the job, run it, report; return the exit status."""
-    with open(0, "rb", closefd=False) as stream:
-        text = stream.read()
-    if not text:
+    pieces = []
+    while piece := os.read(0, 1 << 20):
+        pieces.append(piece)
+    if not pieces:
         return 0  # the responder went away
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    job = json.loads(text)
-    del text
+    job, _ = decode(b"".join(pieces).decode())
+    del pieces
     return Run(job["code"], job["context"] or {}, job["limits"]).live()
 
 
@@ -82,44 +144,36 @@ class Run:
 
     def run_program(self):
         """Run it to its end, threads included; return its exit status."""
-        self.watch_clock()
+        global is_running
         value, status = None, 0
         try:
+            is_running = True
+            if is_late:
+                raise errors.TimeUp
             value = self.run_code()
             self.end_threads()
         except BaseException as error:
             status = self.failed(error)
-        signal.signal(TIME_UP, signal.SIG_IGN)
+        is_running = False
+        faulthandler.unregister(TIME_UP)
         if value is not None:
             self.run_quietly(self.set_result, value)
         return status
 
-    def watch_clock(self):
-        def time_up(signum, frame):
-            error = errors.TimeUp()
-            error.line = errors.awaited_line()
-            raise error
-
-        signal.signal(TIME_UP, time_up)
-        # Says where the program is even while it is inside C code.
-        faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
-                              chain=True)
-
     def run_code(self):
         """Run the source, then main() where it was left to us."""
-        office.live_figures = figures.live
         names = fill(self.code, self.context)
         sys.argv = ["main.py"]
         sys.path[0] = os.getcwd()  # as for a script; till now ours was there
-        with open(MAIN_FILE, "w", encoding="utf-8", newline="") as file:
-            file.write(self.code)
+        with open(MAIN_FILE, "wb") as file:
+            file.write(self.code.encode())
         body, last = self.compile()
         if "matplotlib" in sys.modules:
             figures.prepare()
         self.evaluate(body, names)
         value = self.evaluate(last, names) if last else None
         main = names.get("main")
-        if not self.main_ran and is_main(main):
+        if main is not None and not self.main_ran and is_main(main):
             returned = main()
             if inspect.iscoroutine(returned):
                 returned = self.await_(returned)
@@ -222,7 +276,7 @@ class Run:
     def send(self):
         self.report["notes"] = [errors.fit(str(note), 1000)
                                 for note in self.report["notes"][:50]]
-        line = json.dumps(self.report, ensure_ascii=False) + "\n"
+        line = encode(self.report) + "\n"
         data = line.encode("utf-8", "backslashreplace")
         while data:
             data = data[os.write(REPORT_FD, data):]

@@ -5,8 +5,7 @@ import importlib
 import os
 import sys
 
-from sandbox import figures, namespace
-from sandbox import run  # noqa: F401: loaded before the first fork
+from sandbox import figures, namespace, run
 
 #: Parts that their libraries load only when they are named.
 PARTS = (
@@ -27,6 +26,7 @@ PARTS = (
 def cold(preload):
     """For one run alone: load what it names, when it names it."""
     sys.set_int_max_str_digits(0)
+    run.watch_clock()
     for module in preload:
         importlib.import_module(module)
     return 0
@@ -39,17 +39,28 @@ def warm(preload):
     what is lazy, so that all runs share the result. Nothing of it stays
     visible: figures are closed, files go to memory.
     """
+    gc.disable()  # it would look at all that is loaded, again and again
     environment = dict(os.environ)
     cold(preload)
     for library in (*namespace.LIBRARIES.values(), *PARTS):
         importlib.import_module(library)
-    namespace.helpers()["fmp"].warm()
+    namespace.prepare()
+    sys.modules["__main__"].fmp.warm()
     figures.prepare()
     use_libraries()
     close_fonts()
     figures.made = 0
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]  # scikit-learn sets some
+    return 0
+
+
+def settle():
+    """After warm(), the last that is done before the first fork."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+    run.rehearse()
     gc.collect()
     gc.freeze()
     return 0

@@ -28,7 +28,7 @@ def status(service):
 def test_a_quiet_service(service):
     wait_for(lambda: status(service)["runs"]["ready"] == 2)
     told = status(service)
-    assert told["workers"] == {"idle": 3, "busy": 1}  # it that answers
+    assert sum(told["workers"].values()) == 4 and told["workers"]["busy"] > 0
     assert told["runs"] == {"running": 0, "waiting": 0, "ready": 2, "max": 2}
     assert told["reason"] is None and told["uptime"] > 0
     assert told["isolation"]["configured"] == "strict"
@@ -71,9 +71,8 @@ def test_restarts_are_counted(service, name):
     pid = service.pids(name)[0]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: status(service)["restarts"][name] == 1)
-    wait_for(lambda: service.get("/healthz").status == 200, 30)
-    assert status(service)["workers"]["busy"] == 1
-    assert status(service)["reason"] is None
+    wait_for(lambda: status(service)["reason"] is None, 30, "a warm child")
+    wait_for(lambda: status(service)["workers"]["busy"] == 1)
 
 
 def test_a_reduced_isolation_is_told(start):

@@ -38,6 +38,10 @@ class FMP:
     FMPServerError = errors.FMPServerError
 
     def __init__(self):
+        self.begin()
+
+    def begin(self):
+        """Belong to this process, which may have been forked since."""
         self._pid = os.getpid()
         self._channel = Channel()
 

@@ -1,0 +1,296 @@
+#include "memory.h"
+
+#include "die.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  /* Linux 6.1; older headers lack it */
+#endif
+
+enum {
+    HUGE_BYTES = 2 << 20,
+    AHEAD_BYTES = 64 << 20,    /* for arenas, at a time; untouched, it costs
+                                  nothing */
+    HEAP_BYTES = 128 << 20,    /* the same for malloc */
+    LARGE_BYTES = 32 << 20,    /* what malloc maps by itself, at most, and */
+    TRIM_BYTES = 64 << 20,     /* ... gives back: its own bounds, at which it
+                                  arrives by itself in a large program */
+    HEAP_STEP = 128 << 10,     /* its default */
+    SMALL_MIN = 24,            /* malloc's sizes of which it keeps lists */
+    SMALL_STEP = 16,
+    SMALL_MAX = 1032,
+    MAPPINGS_MAX = 16384
+};
+
+struct mapping {
+    uintptr_t start, end;
+    char access[5];            /* "r-xp" */
+    char name[128];            /* cut short where it is longer */
+};
+
+/* An arena that Python gave back while it loads, to be handed out again. */
+struct spare {
+    struct spare *next;
+    size_t size;
+};
+
+static bool takes_ahead;
+static char *ahead, *ahead_end;  /* what the next arenas are cut from */
+static struct spare *spares;
+
+static void *
+map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static uintptr_t
+round_up(uintptr_t address)
+{
+    return (address + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1);
+}
+
+static uintptr_t
+round_down(uintptr_t address)
+{
+    return address & ~(uintptr_t)(HUGE_BYTES - 1);
+}
+
+/*** Python's small objects ***/
+
+static void
+give_back_ahead(void)
+{
+    if (ahead != ahead_end)
+        munmap(ahead, (size_t)(ahead_end - ahead));
+    ahead = ahead_end = NULL;
+}
+
+static void
+give_back_spares(void)
+{
+    while (spares != NULL) {
+        struct spare *spare = spares;
+
+        spares = spare->next;
+        munmap(spare, spare->size);
+    }
+}
+
+static void
+take_ahead(void)
+{
+    char *memory = map(AHEAD_BYTES + HUGE_BYTES), *end;
+
+    give_back_ahead();
+    if (memory == NULL)
+        return;
+    end = memory + AHEAD_BYTES + HUGE_BYTES;
+    ahead = (char *)round_up((uintptr_t)memory);
+    ahead_end = ahead + AHEAD_BYTES;
+    if (ahead != memory)
+        munmap(memory, (size_t)(ahead - memory));
+    if (ahead_end != end)
+        munmap(ahead_end, (size_t)(end - ahead_end));
+    (void)!madvise(ahead, AHEAD_BYTES, MADV_HUGEPAGE);
+}
+
+void *
+memory_arena_new(size_t size)
+{
+    void *arena;
+
+    if (spares != NULL && spares->size == size) {
+        arena = spares;
+        spares = spares->next;
+        return arena;
+    }
+    if (takes_ahead && (size_t)(ahead_end - ahead) < size)
+        take_ahead();
+    if ((size_t)(ahead_end - ahead) < size)
+        return map(size);
+    arena = ahead;
+    ahead += size;
+    return arena;
+}
+
+void
+memory_arena_free(void *arena, size_t size)
+{
+    struct spare *spare = arena;
+
+    if (!takes_ahead) {
+        munmap(arena, size);
+        return;
+    }
+    *spare = (struct spare){spares, size};
+    spares = spare;
+}
+
+/*** malloc ***/
+
+/*
+ * By itself malloc maps what is large one by one, until it has seen such
+ * pieces come and go; then it keeps a heap. Here the heap is there at once,
+ * for its huge pages' sake.
+ */
+void
+memory_start(void)
+{
+    uintptr_t start = round_up((uintptr_t)sbrk(0)), end;
+
+    takes_ahead = true;
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+    mallopt(M_TOP_PAD, HEAP_BYTES);
+    free(malloc(HUGE_BYTES));  /* more than there is: the heap grows */
+    end = round_down((uintptr_t)sbrk(0));
+    if (start < end)
+        (void)!madvise((void *)start, end - start, MADV_HUGEPAGE);
+}
+
+/*
+ * Take what is free below top in small pieces, for good. A child's own small
+ * pieces then lie together, not each on a page that is copied for it alone.
+ */
+static void
+fill_gaps(uintptr_t top)
+{
+    for (size_t size = SMALL_MAX; size >= SMALL_MIN; size -= SMALL_STEP) {
+        uintptr_t piece;
+
+        do
+            piece = (uintptr_t)malloc(size);
+        while (piece != 0 && piece < top);
+    }
+}
+
+/*
+ * Let malloc put what is free where it belongs. Left to itself it does so at
+ * the first large request of every child, which then has each page of the
+ * heap that holds a free piece copied: some 500.
+ */
+static void
+sort_heap(void)
+{
+    void *at_top;
+    uintptr_t top;
+
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    malloc_trim(0);                    /* joins free pieces, in no order */
+    at_top = malloc(LARGE_BYTES / 2);  /* for which it looks at all of them */
+    top = (uintptr_t)at_top;
+    free(at_top);
+    fill_gaps(top);
+    malloc_trim(HUGE_BYTES);
+}
+
+/*** Mappings ***/
+
+/* Fill mappings with all there are. Returns their number. */
+static size_t
+read_mappings(struct mapping *mappings)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    size_t count = 0;
+
+    if (maps == NULL)
+        die("cannot read /proc/self/maps: %m");
+    while (fgets(line, sizeof(line), maps) != NULL && count < MAPPINGS_MAX) {
+        struct mapping *mapping = &mappings[count];
+
+        mapping->name[0] = '\0';
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %127s", &mapping->start,
+                   &mapping->end, mapping->access, mapping->name) >= 3)
+            count++;
+    }
+    fclose(maps);
+    return count;
+}
+
+/* Where the kernel has a huge page to spare, and knows how. */
+static void
+collapse(const struct mapping *mapping)
+{
+    bool is_anonymous = mapping->name[0] == '\0' ||
+                        strcmp(mapping->name, "[heap]") == 0;
+    uintptr_t start = round_up(mapping->start);
+    uintptr_t end = round_down(mapping->end);
+
+    if (!is_anonymous || strcmp(mapping->access, "rw-p") != 0 || start >= end)
+        return;
+    (void)!madvise((void *)start, end - start, MADV_HUGEPAGE);
+    for (; start < end; start += HUGE_BYTES)
+        (void)!madvise((void *)start, HUGE_BYTES, MADV_COLLAPSE);
+}
+
+static bool
+is_same_file(const struct mapping *mapping, const struct mapping *next)
+{
+    return mapping->name[0] == '/' && mapping->end == next->start &&
+           strcmp(mapping->name, next->name) == 0;
+}
+
+static void
+protect(const struct mapping *mapping, int access)
+{
+    if (mprotect((void *)mapping->start, mapping->end - mapping->start,
+                 access) == -1)
+        die("cannot change the access to a library's memory: %m");
+}
+
+/*
+ * A library is mapped in five pieces that differ in what may be done to them.
+ * With two fewer kinds of access three of its pieces are one, and the other
+ * two as well. Nothing is lost by it: code that runs in here may map itself
+ * what it likes, writable and executable.
+ */
+static void
+join(const struct mapping *mappings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct mapping *mapping = &mappings[i];
+        bool has_next = i + 1 < count && is_same_file(mapping, mapping + 1);
+        bool has_last = i > 0 && is_same_file(mapping - 1, mapping);
+
+        if (strcmp(mapping->access, "r--p") != 0)
+            continue;
+        if (has_next && strcmp(mapping[1].access, "rw-p") == 0)
+            protect(mapping, PROT_READ | PROT_WRITE);  /* relocated data */
+        else if ((has_next && strcmp(mapping[1].access, "r-xp") == 0) ||
+                 (has_last && strcmp(mapping[-1].access, "r-xp") == 0))
+            protect(mapping, PROT_READ | PROT_EXEC);   /* constants */
+    }
+}
+
+void
+memory_settle(void)
+{
+    size_t size = MAPPINGS_MAX * sizeof(struct mapping), count;
+    struct mapping *mappings = map(size);
+
+    if (mappings == NULL)
+        die("out of memory");
+    takes_ahead = false;
+    give_back_ahead();
+    give_back_spares();
+    sort_heap();
+    count = read_mappings(mappings);
+    for (size_t i = 0; i < count; i++)
+        collapse(&mappings[i]);
+    join(mappings, count);
+    munmap(mappings, size);
+}

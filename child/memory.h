@@ -1,0 +1,31 @@
+/*
+ * memory.h - the zygote's memory, laid out so that a fork of it is cheap.
+ *
+ * A fork copies an entry for each page that was written to, and a record for
+ * each mapping. So what Python and malloc hold is in huge pages, an entry for
+ * 2 MiB, where the machine has them, and mappings that can be one are one.
+ * (What a child then writes to costs it a copy of 4 KiB all the same.)
+ */
+
+#ifndef SANDBOX_MEMORY_H
+#define SANDBOX_MEMORY_H
+
+#include <stddef.h>
+
+/* Before much is allocated: let it go into few places, in huge pages. */
+void memory_start(void);
+
+/*
+ * Memory for Python's small objects, and back. Returns NULL when there is
+ * none. Between memory_start() and memory_settle(), in huge pages.
+ */
+void *memory_arena_new(size_t size);
+void memory_arena_free(void *arena, size_t size);
+
+/*
+ * Once everything is loaded, before the first fork. Gives back what is held
+ * ahead of need; needs /proc.
+ */
+void memory_settle(void);
+
+#endif
