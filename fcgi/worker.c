@@ -78,28 +78,35 @@ send_status(struct http *http, bool is_well, struct text *text)
     text_clear(text);
 }
 
+/* How many children wait; the zygote is warm when there is one. */
+static int
+count_ready(const struct worker *worker)
+{
+    int count = worker->queue_fd != -1 ? ready_count(worker->queue_fd) : 0;
+
+    if (count > 0)
+        worker->scoreboard->is_warm = true;
+    return count;
+}
+
 static void
 serve_health(const struct worker *worker, struct http *http)
 {
-    struct scoreboard *scoreboard = worker->scoreboard;
+    bool is_well = count_ready(worker) > 0 || worker->queue_fd == -1 ||
+                   worker->scoreboard->is_warm;
     struct text text = {0};
-    bool is_warm;
 
-    if (worker->queue_fd != -1 && ready_count(worker->queue_fd) > 0)
-        scoreboard->is_warm = true;
-    is_warm = worker->queue_fd == -1 || scoreboard->is_warm;
-    status_health(is_warm, scoreboard->reason, &text);
-    send_status(http, is_warm, &text);
+    status_health(is_well, worker->scoreboard->reason, &text);
+    send_status(http, is_well, &text);
 }
 
 static void
 serve_status(const struct worker *worker, struct http *http)
 {
+    int ready = count_ready(worker);
     struct text text = {0};
 
-    status_print(worker->scoreboard, worker->config,
-                 worker->queue_fd != -1 ? ready_count(worker->queue_fd) : 0,
-                 &text);
+    status_print(worker->scoreboard, worker->config, ready, &text);
     send_status(http, true, &text);
 }
 
