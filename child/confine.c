@@ -28,6 +28,10 @@
 
 static int zygote_pid_namespace = -1, zygote_user_namespace = -1;
 
+/* The network namespaces of the slots, and where the zygote itself is. -1:
+ * there is none; a child then makes its own. */
+static int *networks, network_count, zygote_network = -1;
+
 static const char *const layer_names[] = {
     [LAYER_USER] = "user", [LAYER_ROOT] = "root", [LAYER_PID] = "pid",
     [LAYER_NETWORK] = "network", [LAYER_IPC] = "ipc",
@@ -253,6 +257,36 @@ confine_namespaces(int argc, char **argv, bool own_ids)
     exec_again(argc, argv);
 }
 
+/*
+ * A network namespace takes the kernel longer to make than all else of a
+ * child together. So each slot keeps one, for run after run; they are all
+ * made by this process, which needs one of its own to come back to. It is no
+ * layer, only a saving: where it fails, each child makes its own.
+ */
+static void
+start_networks(int slots)
+{
+    if (unshare(CLONE_NEWNET) == -1)
+        return;
+    zygote_network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    networks = malloc((size_t)slots * sizeof(*networks));
+    if (zygote_network == -1 || networks == NULL)
+        die("cannot keep network namespaces: %m");
+    network_count = slots;
+    for (int i = 0; i < slots; i++)
+        networks[i] = -1;
+}
+
+static void
+make_network(int slot)
+{
+    if (unshare(CLONE_NEWNET) == -1)
+        return;
+    networks[slot] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (setns(zygote_network, CLONE_NEWNET) == -1)
+        die("cannot return to the network namespace: %m");
+}
+
 void
 confine_zygote(const struct sources *sources, const struct limits *limits,
                const char *cgroup, int slots)
@@ -275,6 +309,8 @@ confine_zygote(const struct sources *sources, const struct limits *limits,
     zygote_user_namespace = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
     if (zygote_pid_namespace == -1 || zygote_user_namespace == -1)
         die("cannot open the zygote's namespaces: %m");
+    if (confine_wants(limits, LAYER_NETWORK))
+        start_networks(slots);
     if (confine_wants(limits, LAYER_SECCOMP))
         filter_start(confine_wants(limits, LAYER_NETWORK));
 }
@@ -285,11 +321,20 @@ confine_id(const struct limits *limits, int slot)
     return limits->own_ids ? INSIDE_RUN_IDS + (unsigned int)slot : INSIDE_ID;
 }
 
+static bool
+is_network(int fd)
+{
+    for (int i = 0; i < network_count; i++)
+        if (networks[i] == fd)
+            return true;
+    return false;
+}
+
 bool
 confine_holds(int fd)
 {
     return fd == zygote_pid_namespace || fd == zygote_user_namespace ||
-           fd == leaf_fd();
+           fd == zygote_network || fd == leaf_fd() || is_network(fd);
 }
 
 int
@@ -307,8 +352,11 @@ confine_user_namespace(void)
  * locks, handlers) that a bare clone would leave wrong.
  */
 void
-confine_before_fork(void)
+confine_before_fork(const struct limits *limits, int slot)
 {
+    if (confine_wants(limits, LAYER_NETWORK) && slot < network_count &&
+        networks[slot] == -1)
+        make_network(slot);
     if (unshare(CLONE_NEWPID) == -1)
         die("cannot create a pid namespace: %m");
 }
@@ -323,8 +371,8 @@ confine_after_fork(void)
 /*** In the child ***/
 
 /*
- * Why: network, abstract sockets, System V objects and mounts of its own:
- * nothing that two runs could meet in. And no name of a cgroup outside.
+ * Why: System V objects and mounts of its own: nothing that two runs could
+ * meet in. And no name of a cgroup outside.
  * Why here: still owned by the zygote's user namespace, so that the run's own
  * (below) owns none of them and can change none.
  */
@@ -332,11 +380,42 @@ static void
 setup_namespaces(const struct limits *limits)
 {
     int flags = CLONE_NEWNS | CLONE_NEWCGROUP |
-                (confine_wants(limits, LAYER_NETWORK) ? CLONE_NEWNET : 0) |
                 (confine_wants(limits, LAYER_IPC) ? CLONE_NEWIPC : 0);
 
     if (unshare(flags) == -1)
-        die("cannot create mount, cgroup, network and ipc namespaces: %m");
+        die("cannot create mount, cgroup and ipc namespaces: %m");
+}
+
+/* Whether no socket is left in this process's network namespace: the list has
+ * its heading alone. Such as are passed around in a circle outlive a run. */
+static bool
+is_network_empty(int self)
+{
+    char text[256];
+    int fd = openat(self, "net/unix", O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd == -1 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (fd != -1)
+        close(fd);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    return strchr(text, '\n') == text + len - 1;
+}
+
+/*
+ * Why: no network, loopback included, and no abstract socket of another's.
+ * The slot's namespace has been another run's, which is dead: nobody had the
+ * power to change it, so sockets are all that could be left in it.
+ */
+static void
+setup_network(int slot, int self)
+{
+    if (slot < network_count && networks[slot] != -1 &&
+        setns(networks[slot], CLONE_NEWNET) == 0 && is_network_empty(self))
+        return;
+    if (unshare(CLONE_NEWNET) == -1)
+        die("cannot create a network namespace: %m");
 }
 
 /*
@@ -527,6 +606,8 @@ confine_enter(const struct limits *limits, int slot, int work_fd,
     if (limits->own_ids)
         setup_ids(confine_id(limits, slot));
     setup_namespaces(limits);
+    if (confine_wants(limits, LAYER_NETWORK))
+        setup_network(slot, self);
     root_work_mount(work_fd);
     root_proc_mount();
     enter_user_namespace(0, self, geteuid(), getegid());

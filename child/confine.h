@@ -84,9 +84,10 @@ int confine_user_namespace(void);
 
 /*
  * Before and after the zygote's fork: the child between them is the first
- * process of a pid namespace of its own.
+ * process of a pid namespace of its own. Before it the slot gets a network,
+ * if it has none yet.
  */
-void confine_before_fork(void);
+void confine_before_fork(const struct limits *limits, int slot);
 void confine_after_fork(void);
 
 /*

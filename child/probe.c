@@ -227,7 +227,7 @@ ask(const struct limits *limits, char *letters, size_t size)
 
     if (null == -1 || pipe2(ends, O_CLOEXEC) == -1)
         die("cannot set the probe up: %m");
-    confine_before_fork();
+    confine_before_fork(limits, 0);
     pid = fork();
     if (pid == 0) {
         const int fds[CHILD_FD_COUNT] = {null, null, null, ends[1], null};

@@ -152,7 +152,7 @@ fork_child(struct zygote *zygote, struct child *child)
     child->inherited_kib = inherited_kib();
     child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;
 
-    confine_before_fork();
+    confine_before_fork(zygote->limits, slot);
     child->pid = python_fork();
     if (child->pid == 0)
         live(zygote->limits, slot, theirs[HANDOVER_WORK], fds);

@@ -135,7 +135,7 @@ take(const struct limits *limits, enum kind kind, bool is_weighed)
     start_cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     start = clock_ms(CLOCK_MONOTONIC);
     if (kind != BARE)
-        confine_before_fork();
+        confine_before_fork(limits, 0);
     pid = python_fork();
     if (pid == 0)
         live(limits, kind, work_fd, fds, is_weighed);

@@ -37,9 +37,9 @@ STEPS = {
     "compiling the filter": ("memfd_create", "memory file"),
     # Each run.
     "pid namespace": (f"unshare:0={NEWPID}", "pid namespace"),
-    "back to the pid namespace": ("setns", "pid namespace"),
-    "namespaces of a run": (f"unshare:0={NEWNS | NEWCGROUP | NEWNET | NEWIPC}",
-                            "network and ipc namespaces"),
+    "back to the pid namespace": (f"setns:1={NEWPID}", "pid namespace"),
+    "namespaces of a run": (f"unshare:0={NEWNS | NEWCGROUP | NEWIPC}",
+                            "cgroup and ipc namespaces"),
     "directories of a run": ("mount:3=4096", "mount /work"),
     "user namespace of a run": (f"unshare:0={NEWUSER}", "user namespace"),
     "limit of memory": ("prlimit64:1=9", "limit 9"),
@@ -186,16 +186,28 @@ limited = pytest.mark.skipif(not can_be_limited(),
     ("mnt", 1, "copy the mount"),  # each copy counts as one
     ("pid", 0, "user namespace"),
     ("pid", 1, "pid namespace"),
-    ("net", 0, "network and ipc namespaces"),
-    ("ipc", 0, "network and ipc namespaces"),
+    ("net", 0, "a network namespace"),
+    ("ipc", 0, "cgroup and ipc namespaces"),
     ("uts", 0, "user namespace"),
-    ("cgroup", 0, "network and ipc namespaces"),
+    ("cgroup", 0, "cgroup and ipc namespaces"),
 ])
 def test_without_a_namespace_nothing_runs(faulty, kind, most, words):
     service = faulty(kind=Limited, **{kind: most})
     assert_refuses(service, words)
     checked = service.check()
     assert checked.returncode != 0 and words in checked.stdout, checked
+
+
+@limited
+@pytest.mark.parametrize("networks", [2, 3, 9])
+def test_networks_may_be_too_few_to_be_kept(faulty, networks):
+    """The zygote takes one, and keeps one for each slot while there are any;
+    a child that gets none makes its own, or is none."""
+    service = faulty(kind=Limited, net=networks)
+    service.start()
+    for _ in range(3):
+        wait_for(lambda: service.post({"code": "1"}).status == 200,
+                 what="a run")
 
 
 @limited
@@ -260,8 +272,8 @@ def test_no_other_layer_can_be_gone_without(faulty, layer):
 
 @limited
 def test_a_machine_that_gives_no_more_is_told_of(faulty):
-    """Two children wait, and each has a network: a third cannot have one."""
-    service = faulty(kind=Limited, net=2)
+    """Two children wait, and each has an ipc namespace: there is no third."""
+    service = faulty(kind=Limited, ipc=2)
     service.start()
     threads = [threading.Thread(target=service.run, args=[
         "import time; time.sleep(2.5); print(1)"]) for _ in range(2)]
@@ -269,7 +281,7 @@ def test_a_machine_that_gives_no_more_is_told_of(faulty):
         thread.start()
     try:
         wait_for(lambda: len(service.pids("run")) == 2, what="two runs")
-        wait_for(lambda: b"network" in service.post({"code": "1"}).body,
+        wait_for(lambda: b"ipc" in service.post({"code": "1"}).body,
                  what="a reason")
     finally:
         for thread in threads:

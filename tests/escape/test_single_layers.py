@@ -26,6 +26,7 @@ UNCONTROLLED = {
     "P16-x32-abi": "few kernels have x32",
     "X04-x32-machine-code": "few kernels have x32",
     "X03-int-80": "not every kernel runs 32-bit programs",
+    "X62-listener-left-in-flight": "the kernel may collect them at once",
 }
 if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
     # Under sudo, for one, nothing that we start leaves a core.
