@@ -36,6 +36,11 @@
  * first fork; the key in fmp_key_file is read by each worker, so that master
  * and zygote never hold it.
  *
+ * Where the service has a cgroup subtree (cgroup.c), its processes stand in one
+ * part of it and each run in a leaf of its own. Where root names a range of
+ * ids, each run has one, which a process that stays root for a moment maps
+ * into the zygote's user namespace (ready.c).
+ *
  * Without a zygote (zygote = off, CGI, --stdio) a worker starts one of its
  * own for a single run; all else is the same.
  *
