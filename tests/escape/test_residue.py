@@ -89,6 +89,16 @@ def inventory(service):
     }
 
 
+def fill_all_slots(service):
+    threads = [threading.Thread(target=service.run, args=[
+        "import time; time.sleep(2); print(1)"])
+        for _ in range(service.options["max_runs"])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def attack_for(world, seconds, attacks, count):
     until = time.monotonic() + seconds
     for attack in itertools.cycle(attacks):
@@ -109,9 +119,10 @@ def world():
 def test_nothing_is_left_of_hundreds_of_attacks(world):
     service = world.service
     attacks, count = quick_attacks(), itertools.count()
-    # Once through, so that each worker has what it needs once.
+    # Once through, so that each worker and each slot has what it keeps.
     for attack in attacks[:12]:
         service.post(attack.job(attack.path, world))
+    fill_all_slots(service)
     service.wait_until_quiet()
     before, memory = inventory(service), shared_memory_kib()
 
