@@ -1,13 +1,18 @@
 """Fixtures: `service` is shared by a session and must be as good as new after
 each test; `start` gives a test an instance with options of its own."""
 
+import os
 import pathlib
 import sys
 
-import hypothesis
-import pytest
+TESTS = pathlib.Path(__file__).parent
+sys.path.insert(0, str(TESTS))
+# Before it is imported: it makes its directory at once.
+os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(
+    TESTS.parent / "build" / "hypothesis")
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 
 from service import Service, wait_for  # noqa: E402
 
