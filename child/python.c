@@ -150,24 +150,6 @@ python_start(char **python_path)
     live = find("sandbox.run", "live");
 }
 
-pid_t
-python_fork(void)
-{
-    pid_t pid;
-
-    PyOS_BeforeFork();
-    pid = fork();
-    if (pid != 0)
-        PyOS_AfterFork_Parent();
-    return pid;
-}
-
-void
-python_after_fork(void)
-{
-    PyOS_AfterFork_Child();
-}
-
 int
 python_call(const char *module_name, const char *function, char **strings)
 {

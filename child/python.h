@@ -30,12 +30,6 @@ int python_call(const char *module, const char *function, char **strings);
  */
 void python_settle(void);
 
-/* As fork(), with the interpreter told of it in the parent only. */
-pid_t python_fork(void);
-
-/* In the forked child, once it is confined and before any other call. */
-void python_after_fork(void);
-
 /* Then: what can be done before there is a job. */
 void python_prepare(void);
 

@@ -120,7 +120,6 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds)
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
     confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
-    python_after_fork();
     python_prepare();
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
         die("cannot report: %m");
@@ -153,7 +152,10 @@ fork_child(struct zygote *zygote, struct child *child)
     child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;
 
     confine_before_fork(zygote->limits, slot);
-    child->pid = python_fork();
+    /* Python is not told of it, whose preparations are for the locks of other
+     * threads. There are none (main.c), and each library's random state is
+     * seen to by sandbox.run. */
+    child->pid = fork();
     if (child->pid == 0)
         live(zygote->limits, slot, theirs[HANDOVER_WORK], fds);
     confine_after_fork();

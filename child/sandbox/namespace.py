@@ -54,13 +54,6 @@ def prepare(wanted=lambda name, library: True):
     module.__dict__.update(helpers(wanted))
 
 
-def own():
-    """In a forked child: make what was prepared its own."""
-    fmp = sys.modules["__main__"].__dict__.get("fmp")
-    if fmp is not None:
-        fmp.begin()
-
-
 def fill(code, context):
     """Make ``__main__`` ready for the program and return its dict.
 
@@ -73,7 +66,7 @@ def fill(code, context):
         words = set(re.findall(r"\w+", code))
         prepare(lambda name, library: library in sys.modules or name in words)
     # So that `import fmp` works too; a module of the program's own wins.
-    if any(map(os.path.exists, ("fmp.py", "fmp"))):
+    if os.access("fmp.py", os.F_OK) or os.access("fmp", os.F_OK):
         sys.modules.pop("fmp", None)
     elif "fmp" in names:
         sys.modules["fmp"] = names["fmp"]

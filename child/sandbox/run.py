@@ -14,11 +14,14 @@ import gc
 import inspect
 import io
 import json
+import logging
+import multiprocessing.process
 import os
 import random
 import signal
 import sys
 import threading
+from multiprocessing import util
 
 from sandbox import errors, figures, namespace, office
 from sandbox.namespace import MAIN_FILE, fill
@@ -56,7 +59,6 @@ def rehearse():
         flush_files()
         encode(run.report)
         reseed()
-    del builtins.__main_ran__
     sys.path[0] = path
     os.unlink(MAIN_FILE)
 
@@ -64,25 +66,30 @@ def rehearse():
 def watch_clock():
     """Let the time limit interrupt what a forked child runs."""
     signal.signal(TIME_UP, time_up)
+    # Says where the program is even while it is inside C code.
+    faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
+                          chain=True)
 
 
 def prepare():
     """What is the child's own and can be done before there is a job."""
     reseed()
-    namespace.own()
-    # Says where the program is even while it is inside C code.
-    faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
-                          chain=True)
     return 0
 
 
-def reseed():
-    """numpy's state is inherited, as Python's was, which is its own again.
+seed_python = super(random.Random, random._inst).seed
+#: numpy's state, where it lies in memory; warm() finds it.
+numpy_state = bytearray()
 
-    From a number, since by itself numpy takes half a millisecond for it.
+
+def reseed():
+    """Give the child random states of its own, not the inherited ones.
+
+    By the shortest way: Python's and numpy's own functions would write to
+    some 60 pages more, which is a tenth of what a small program costs.
     """
-    if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed(random.getrandbits(32))
+    seed_python()
+    numpy_state[:] = os.urandom(len(numpy_state))
 
 
 #: Whether the program runs, and whether its time was up when it did not.
@@ -102,7 +109,7 @@ def time_up(signum, frame):
 def live():
     """Read the job, run it, report; return the exit status."""
     pieces = []
-    while piece := os.read(0, 1 << 20):
+    while piece := os.read(0, 1 << 16):
         pieces.append(piece)
     if not pieces:
         return 0  # the responder went away
@@ -136,7 +143,7 @@ class Run:
         if self.report["error"]:
             self.send()  # a kill may come before the figures are done
         self.collect_figures()
-        self.run_quietly(atexit._run_exitfuncs)
+        self.run_exit_functions()
         flush_files()
         self.report["notes"] += office.notes
         self.send()
@@ -165,8 +172,7 @@ class Run:
         names = fill(self.code, self.context)
         sys.argv = ["main.py"]
         sys.path[0] = os.getcwd()  # as for a script; till now ours was there
-        with open(MAIN_FILE, "wb") as file:
-            file.write(self.code.encode())
+        write_file(MAIN_FILE, self.code.encode())
         body, last = self.compile()
         if "matplotlib" in sys.modules:
             figures.prepare()
@@ -202,6 +208,9 @@ class Run:
         A call of a name that only builtins know becomes its first
         statement, on a line that is there already.
         """
+        if "main" not in self.code:
+            return
+
         def ran():
             self.main_ran = True
 
@@ -233,7 +242,8 @@ class Run:
         if self.runner is not None:
             self.runner.close()
         # Also tells the pools of concurrent.futures that no more will come.
-        threading._shutdown()
+        if threading.active_count() > 1:
+            threading._shutdown()
 
     def failed(self, error):
         """Put an exception that left the program into the report."""
@@ -262,6 +272,15 @@ class Run:
                 "message": errors.fit(message, errors.MESSAGE_MAX)}
         self.report["limit"] = left_out
         self.report["notes"] += notes
+
+    def run_exit_functions(self):
+        if atexit._ncallbacks():
+            self.run_quietly(atexit._run_exitfuncs)
+        # Not among them where warm() was.
+        if multiprocessing.process._children or util._finalizer_registry:
+            self.run_quietly(util._exit_function)
+        if logging._handlerList:
+            self.run_quietly(logging.shutdown)
 
     def run_quietly(self, function, *arguments):
         """Call what may run the program's code once more; an exception there
@@ -302,15 +321,23 @@ def is_main(function):
                     inspect.signature(function).parameters.values()))
 
 
+def write_file(path, data):
+    """As open() would, without the objects that it makes."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    while data:
+        data = data[os.write(file, data):]
+    os.close(file)
+
+
 def flush_files():
     """Write out what open files still hold; the process ends without the
     interpreter's own clean-up."""
-    streams = [thing for thing in gc.get_objects()
-               if isinstance(thing, (io.TextIOWrapper, io.BufferedWriter,
-                                     io.BufferedRandom))]
+    things = gc.get_objects()
     # Text first: it flushes into its buffer.
-    for stream in sorted([sys.stdout, sys.stderr, *streams],
-                         key=lambda it: not isinstance(it, io.TextIOBase)):
+    texts = [it for it in things if isinstance(it, io.TextIOWrapper)]
+    buffers = [it for it in things
+               if isinstance(it, (io.BufferedWriter, io.BufferedRandom))]
+    for stream in (sys.stdout, sys.stderr, *texts, *buffers):
         try:
             stream.flush()
         except Exception:

@@ -91,7 +91,6 @@ live(const struct limits *limits, enum kind kind, int work_fd, const int *fds,
         _exit(0);
     confine_enter(limits, 0, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    python_after_fork();
     python_prepare();
     start = clock_ms(CLOCK_MONOTONIC);
     if (kind == PRINT)
@@ -136,7 +135,7 @@ take(const struct limits *limits, enum kind kind, bool is_weighed)
     start = clock_ms(CLOCK_MONOTONIC);
     if (kind != BARE)
         confine_before_fork(limits, 0);
-    pid = python_fork();
+    pid = fork();
     if (pid == 0)
         live(limits, kind, work_fd, fds, is_weighed);
     if (kind != BARE)

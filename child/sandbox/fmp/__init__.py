@@ -38,10 +38,7 @@ class FMP:
     FMPServerError = errors.FMPServerError
 
     def __init__(self):
-        self.begin()
-
-    def begin(self):
-        """Belong to this process, which may have been forked since."""
+        # A run's is the zygote's: each is the first of its pid namespace.
         self._pid = os.getpid()
         self._channel = Channel()
 
