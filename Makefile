@@ -22,7 +22,7 @@ FCGI = main config master cgroup worker http request json report verdict \
 	siphash market market_request market_answer market_policy market_fetch \
 	market_cache market_rate market_key
 CHILD = main zygote confine leaf root filter probe python native png memory \
-	die
+	touch die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
 PURE = config request json report verdict capture reply status scoreboard \

@@ -18,6 +18,7 @@
 #include "probe.h"
 #include "python.h"
 #include "title.h"
+#include "touch.h"
 #include "zygote.h"
 
 #include <dirent.h>
@@ -204,6 +205,7 @@ main(int argc, char **argv)
     if (!plan.once) {
         python_settle();
         memory_settle();
+        touch_learn();
     }
     check_single_threaded();
     check_descriptors();

@@ -30,12 +30,6 @@ enum {
     MAPPINGS_MAX = 16384
 };
 
-struct mapping {
-    uintptr_t start, end;
-    char access[5];            /* "r-xp" */
-    char name[128];            /* cut short where it is longer */
-};
-
 /* An arena that Python gave back while it loads, to be handed out again. */
 struct spare {
     struct spare *next;
@@ -199,26 +193,35 @@ sort_heap(void)
 
 /*** Mappings ***/
 
-/* Fill mappings with all there are. Returns their number. */
-static size_t
-read_mappings(struct mapping *mappings)
+/* Mapped, not allocated: what is looked at must not change the heap. */
+enum { MAPPINGS_BYTES = MAPPINGS_MAX * sizeof(struct mapping) };
+
+struct mapping *
+memory_mappings(size_t *count)
 {
+    struct mapping *mappings = map(MAPPINGS_BYTES);
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];
-    size_t count = 0;
 
-    if (maps == NULL)
+    if (mappings == NULL || maps == NULL)
         die("cannot read /proc/self/maps: %m");
-    while (fgets(line, sizeof(line), maps) != NULL && count < MAPPINGS_MAX) {
-        struct mapping *mapping = &mappings[count];
+    *count = 0;
+    while (fgets(line, sizeof(line), maps) != NULL && *count < MAPPINGS_MAX) {
+        struct mapping *mapping = &mappings[*count];
 
         mapping->name[0] = '\0';
         if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %127s", &mapping->start,
                    &mapping->end, mapping->access, mapping->name) >= 3)
-            count++;
+            ++*count;
     }
     fclose(maps);
-    return count;
+    return mappings;
+}
+
+void
+memory_mappings_free(struct mapping *mappings)
+{
+    munmap(mappings, MAPPINGS_BYTES);
 }
 
 /* Where the kernel has a huge page to spare, and knows how. */
@@ -279,18 +282,16 @@ join(const struct mapping *mappings, size_t count)
 void
 memory_settle(void)
 {
-    size_t size = MAPPINGS_MAX * sizeof(struct mapping), count;
-    struct mapping *mappings = map(size);
+    struct mapping *mappings;
+    size_t count;
 
-    if (mappings == NULL)
-        die("out of memory");
     takes_ahead = false;
     give_back_ahead();
     give_back_spares();
     sort_heap();
-    count = read_mappings(mappings);
+    mappings = memory_mappings(&count);
     for (size_t i = 0; i < count; i++)
         collapse(&mappings[i]);
     join(mappings, count);
-    munmap(mappings, size);
+    memory_mappings_free(mappings);
 }

@@ -11,6 +11,7 @@
 #define SANDBOX_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Before much is allocated: let it go into few places, in huge pages. */
 void memory_start(void);
@@ -27,5 +28,18 @@ void memory_arena_free(void *arena, size_t size);
  * ahead of need; needs /proc.
  */
 void memory_settle(void);
+
+struct mapping {
+    uintptr_t start, end;
+    char access[5];            /* "r-xp" */
+    char name[128];            /* cut short where it is longer */
+};
+
+/*
+ * All that this process has mapped, in order of address; needs /proc. Sets
+ * *count; returns memory to give to memory_mappings_free().
+ */
+struct mapping *memory_mappings(size_t *count);
+void memory_mappings_free(struct mapping *mappings);
 
 #endif

@@ -7,6 +7,7 @@
 #include "python.h"
 #include "root.h"
 #include "title.h"
+#include "touch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,6 +121,7 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds)
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
     confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
+    touch_pages();
     python_prepare();
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
         die("cannot report: %m");

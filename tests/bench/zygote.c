@@ -19,6 +19,7 @@
 #include "handover.h"
 #include "memory.h"
 #include "python.h"
+#include "touch.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ live(const struct limits *limits, enum kind kind, int work_fd, const int *fds,
         _exit(0);
     confine_enter(limits, 0, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    touch_pages();
     python_prepare();
     start = clock_ms(CLOCK_MONOTONIC);
     if (kind == PRINT)
@@ -208,6 +210,7 @@ main(int argc, char **argv)
     python_call("sandbox.warm", "warm", none);
     python_settle();
     memory_settle();
+    touch_learn();
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         samples[kind] = calloc((size_t)rounds, sizeof(struct sample));
         if (samples[kind] == NULL)
