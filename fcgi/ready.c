@@ -434,9 +434,9 @@ start_cold(const struct config *config, struct pollfd client,
 
 enum ready_outcome
 ready_take(const struct config *config, int queue_fd, struct pollfd client,
-           struct child *child)
+           int wait_ms, struct child *child)
 {
     if (queue_fd == -1)
         return start_cold(config, client, child);
-    return wait_for_child(queue_fd, client, config->queue_wait, child);
+    return wait_for_child(queue_fd, client, wait_ms, child);
 }

@@ -57,11 +57,12 @@ pid_t ready_start_zygote(const struct config *config, int queue_fd,
 
 /*
  * Take a child for one run. queue_fd is the shared queue's reading end, or -1
- * for a cold start. Waits at most config->queue_wait, and not longer than the
- * client is there. On READY_TAKEN fills *child, to be given to child_close().
+ * for a cold start. Waits at most wait_ms, and not longer than the client is
+ * there. On READY_TAKEN fills *child, to be given to child_close().
  */
 enum ready_outcome ready_take(const struct config *config, int queue_fd,
-                              struct pollfd client, struct child *child);
+                              struct pollfd client, int wait_ms,
+                              struct child *child);
 
 /* Throw away what is in the queue: the children of a zygote that is dead. */
 void ready_drain(int queue_fd);

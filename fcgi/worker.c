@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 /* What Python's json reads without coming near its recursion limit. */
 enum { JSON_MAX_DEPTH = 200 };
@@ -210,6 +211,25 @@ explain(const struct worker *worker, enum ready_outcome outcome,
 }
 
 /*
+ * What is left of queue_wait, in ms. The server says when the request came,
+ * which may have stood before our socket while every worker was busy.
+ */
+static int
+left_to_wait(const struct worker *worker, const struct http *http)
+{
+    const char *came = http_param(http, "REQUEST_MSEC");
+    double wait_ms = worker->config->queue_wait;
+    double left = wait_ms;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (came != NULL)
+        left -= 1e3 * ((double)now.tv_sec - strtod(came, NULL)) +
+                (double)now.tv_nsec / 1e6;
+    return (int)(left < 0 ? 0 : left > wait_ms ? wait_ms : left);
+}
+
+/*
  * Take a child and give it the job's files. Returns 0; -1 with *problem
  * filled, or -2 when nobody is to be told.
  */
@@ -222,7 +242,7 @@ take_child(const struct worker *worker, const struct http *http,
 
     take_seat(worker, SEAT_WAITING);
     outcome = ready_take(worker->config, worker->queue_fd, http_client(http),
-                         child);
+                         left_to_wait(worker, http), child);
     take_seat(worker, SEAT_BUSY);
     if (outcome != READY_TAKEN)
         return explain(worker, outcome, problem);
