@@ -48,9 +48,11 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
 	python3-hypothesis fcgiwrap spawn-fcgi procps binutils curl
+BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 
-.PHONY: help all deps run test check bench fuzz clean test-deps fuzz-deps
+.PHONY: help all deps run test check bench curves fuzz clean test-deps \
+	bench-deps fuzz-deps
 .DEFAULT_GOAL = help
 
 help: ## list what can be made
@@ -75,6 +77,9 @@ deps: ## install the Debian packages that are missing, naming them first
 
 test-deps:
 	@nginx/install-missing $(DEPENDENCIES) $(TEST_DEPENDENCIES)
+
+bench-deps:
+	@nginx/install-missing $(DEPENDENCIES) $(BENCH_DEPENDENCIES)
 
 fuzz-deps:
 	@nginx/install-missing $(DEPENDENCIES) $(FUZZ_DEPENDENCIES)
@@ -144,14 +149,19 @@ $(BUILD)/test/_sandbox.so: child/native.c child/png.c child/native.h child/png.h
 
 BENCHES = $(BUILD)/bench/confine $(BUILD)/bench/zygote
 
-bench: test-deps ## measure: layers, forks, runs, market data, bad neighbours
-	@$(MAKE) --no-print-directory -s all $(BENCHES)
+bench: bench-deps ## measure it all, in about five minutes
+	@$(MAKE) --no-print-directory -s all $(BENCHES) $(BUILD)/bench/echo
 	@$(AS_USER) $(BUILD)/bench/confine $(BUILD)/python/sandbox
 	@$(AS_USER) $(BUILD)/bench/zygote $(BUILD)/python/sandbox \
 		$(BUILD)/matplotlib
-	@$(PYTHON) -B tests/bench/ratios.py
 	@$(PYTHON) -B tests/bench/market.py
 	@$(PYTHON) -B tests/bench/neighbours.py
+	@$(PYTHON) -B tests/bench/ratios.py
+	@$(PYTHON) -B tests/bench/overload.py
+
+curves: deps ## draw the README's curves anew, as root
+	@$(MAKE) --no-print-directory -s all
+	@$(PYTHON) -B tests/bench/curves
 
 # Programs that must not be started by root.
 AS_USER = $(if $(filter 0,$(shell id -u)),setpriv --reuid www-data \
@@ -162,6 +172,10 @@ $(BENCHES): $(BUILD)/bench/%: tests/bench/%.c \
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -fPIE -DTEST_LAYERS -o $@ \
 		$(filter %.c %.o,$^) $(CHILD_LIBS)
+
+$(BUILD)/bench/echo: tests/bench/echo.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -fPIE -o $@ $< $(FCGI_LIBS)
 
 ### Unit tests, under sanitizers
 

@@ -86,6 +86,9 @@ class Service:
     """One instance: Service(timeout="3s", zygote="off") takes any key of
     sandbox-fcgi.conf as an option of the responder."""
 
+    #: More of nginx's server block.
+    locations = ""
+
     def __init__(self, **options):
         self.options = options
         self.directory = pathlib.Path(
@@ -147,7 +150,7 @@ class Service:
         (self.directory / "sandbox-fcgi.conf").write_text(
             include.replace("/run/sandbox-fcgi.sock", str(self.socket)))
         (self.directory / "listen.conf").write_text(
-            f"listen 127.0.0.1:{self.port};")
+            f"listen 127.0.0.1:{self.port};\n{self.locations}")
         user = "user www-data;" if os.geteuid() == 0 else ""
         with open(self.log, "ab") as log:
             self.nginx = subprocess.Popen(

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from service import Service  # noqa: E402
 
-SECONDS = 4
+SECONDS = 3
 ROUNDS = 3
 
 ATTACKS = {
