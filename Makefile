@@ -19,14 +19,14 @@ LDFLAGS = -pie -Wl,-z,relro,-z,now
 
 FCGI = main config master cgroup worker http request json report verdict \
 	capture collect run ready usage reply status listen scoreboard log text \
-	siphash market market_request market_answer market_policy market_fetch \
-	market_cache market_rate market_key
+	machine siphash market market_request market_answer market_policy \
+	market_fetch market_cache market_rate market_key
 CHILD = main zygote confine leaf root filter probe python native png memory \
 	touch die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
 PURE = config request json report verdict capture reply status scoreboard \
-	log text siphash market_request market_answer market_policy
+	log text machine siphash market_request market_answer market_policy
 
 FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl)
 CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp \

@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include "machine.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -716,14 +718,11 @@ find_child(struct loading *load)
 static int
 fill(struct loading *load, const char *given[OPTION_COUNT])
 {
-    size_t memory = (size_t)sysconf(_SC_PHYS_PAGES)
-        * (size_t)sysconf(_SC_PAGESIZE);
-
     if (set_defaults(load) != 0 || set_given(load, given) != 0
         || read_file(load, given[CONFIG_ROW] != NULL) != 0
         || set_given(load, given) != 0 || find_child(load) != 0)
         return -1;
-    return config_finish(load->config, sysconf(_SC_NPROCESSORS_ONLN), memory,
+    return config_finish(load->config, machine_cores(), machine_memory(),
                          load->why, load->why_size);
 }
 

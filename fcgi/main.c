@@ -52,6 +52,7 @@
 #include "config.h"
 #include "listen.h"
 #include "log.h"
+#include "machine.h"
 #include "market.h"
 #include "market_key.h"
 #include "master.h"
@@ -139,6 +140,9 @@ check(const struct config *config)
     pid_t zygote;
 
     config_print(config, stdout);
+    printf("#\n# workers, max_runs and ready, where left at 0, are chosen: here "
+           "for\n# %ld of the processors, and %zu MiB of memory\n",
+           machine_cores(), machine_memory() >> 20);
     if (cgroup_start(config, user_of_runs(), why, sizeof(why)) == -1)
         printf("# %s\n", why);
     cgroup = cgroup_make();

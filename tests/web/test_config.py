@@ -99,6 +99,14 @@ def test_memory_and_processes_are_bounded_as_configured(start):
     assert reply["error"]["type"] == "BlockingIOError"
 
 
+def test_counts_are_chosen_for_the_processors_that_we_may_use():
+    text = subprocess.run(["taskset", "-c", "0", BUILD / "sandbox-fcgi",
+                           "--check"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    assert "\n# 1 of the processors, and " in text
+    assert "\nmax_runs = 4\nready = 2\n" in text and "workers = 12\n" in text
+
+
 def test_check_prints_what_is_in_force_and_reads_back(tmp_path):
     command = [BUILD / "sandbox-fcgi", "--check"]
     first = subprocess.run([*command, "--timeout", "5s", "--memory=512M"],
