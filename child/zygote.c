@@ -23,8 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* After a child that could not be set up, or could not be forked. */
-enum { PAUSE_MS = 1000 };
+enum {
+    PAUSE_MS = 1000,  /* after a child that could not be set up, or forked */
+    LULL_MS = 5       /* after a child was taken: most runs end sooner */
+};
 
 enum state {
     FREE,
@@ -49,6 +51,7 @@ struct zygote {
     int queue_fd;
     struct child *children;  /* plan->max_runs of them */
     int64_t pause_until_ms;
+    int64_t lull_until_ms;
 };
 
 static void
@@ -265,10 +268,11 @@ child_ended(struct zygote *zygote, struct child *child)
     close(child->status_fd);
     close(child->pidfd);
     child->state = FREE;
+    zygote->lull_until_ms = 0;
 }
 
 static void
-child_status(struct child *child, short events)
+child_status(struct zygote *zygote, struct child *child, short events)
 {
     char taken;
 
@@ -277,6 +281,7 @@ child_status(struct child *child, short events)
 
         if (len == 1 && taken == STATUS_TAKEN && child->state == READY) {
             child->state = RUNNING;
+            zygote->lull_until_ms = now_ms() + LULL_MS;
             return;
         }
     }
@@ -285,18 +290,30 @@ child_status(struct child *child, short events)
         kill(child->pid, SIGKILL);
 }
 
-static void
+/*
+ * Fork a child, if one is wanted. One at a time, since a worker whose run ends
+ * meanwhile waits to be told; and not right after a child was taken, while
+ * others are left, since the run would share the processors with it. Returns
+ * for how long to wait at most, in ms, before this is called again.
+ */
+static int
 fork_ahead(struct zygote *zygote)
 {
     const struct zygote_plan *plan = zygote->plan;
+    int ready = count(zygote, READY), starting = count(zygote, STARTING);
+    int64_t now = now_ms();
 
+    if (ready + starting >= plan->ready || now < zygote->pause_until_ms)
+        return PAUSE_MS;
+    if (ready > 0 && now < zygote->lull_until_ms)
+        return (int)(zygote->lull_until_ms - now);
     for (int i = 0; i < plan->max_runs; i++) {
-        if (count(zygote, STARTING) + count(zygote, READY) >= plan->ready ||
-            now_ms() < zygote->pause_until_ms)
-            return;
-        if (zygote->children[i].state == FREE)
+        if (zygote->children[i].state == FREE) {
             fork_child(zygote, &zygote->children[i]);
+            return 0;
+        }
     }
+    return PAUSE_MS;
 }
 
 /* Act on what poll() found of one child; its three entries are at polled. */
@@ -317,7 +334,7 @@ child_events(struct zygote *zygote, struct child *child,
         return !zygote->plan->once;
     }
     if (polled[1].revents != 0)
-        child_status(child, polled[1].revents);
+        child_status(zygote, child, polled[1].revents);
     return true;
 }
 
@@ -337,7 +354,8 @@ zygote_run(const struct zygote_plan *plan, const struct limits *limits,
     if (zygote.children == NULL || polled == NULL)
         die("out of memory");
     for (;;) {
-        fork_ahead(&zygote);
+        int wait_ms = fork_ahead(&zygote);
+
         for (int i = 0; i < plan->max_runs; i++) {
             const struct child *child = &zygote.children[i];
             bool is_free = child->state == FREE;
@@ -352,7 +370,7 @@ zygote_run(const struct zygote_plan *plan, const struct limits *limits,
         }
         /* No events asked for: only whether the other end is still there. */
         polled[polled_count - 1] = (struct pollfd){queue_fd, 0, 0};
-        if (poll(polled, polled_count, PAUSE_MS) == -1 && errno != EINTR)
+        if (poll(polled, polled_count, wait_ms) == -1 && errno != EINTR)
             die("cannot wait: %m");
         if (polled[polled_count - 1].revents != 0)
             break;
