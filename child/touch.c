@@ -52,7 +52,8 @@ add_page(uintptr_t page, size_t size, int advice)
 static void
 add_pages(const struct mapping *mapping, int pagemap)
 {
-    bool is_data = strcmp(mapping->access, "rw-p") == 0;
+    bool is_data = strncmp(mapping->access, "rw", 2) == 0 &&
+                   mapping->access[3] == 'p';
     bool is_text = strcmp(mapping->access, "r-xp") == 0;
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t read_until = 0;
