@@ -17,18 +17,20 @@ BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
 	$(WARNINGS) -MMD -MP
 LDFLAGS = -pie -Wl,-z,relro,-z,now
 
-FCGI = main config master cgroup worker http request json report verdict \
-	capture collect run ready usage reply status listen scoreboard log text \
-	machine siphash market market_request market_answer market_policy \
-	market_fetch market_cache market_rate market_key
+FCGI = main config master cgroup worker http request form json report \
+	verdict capture collect run ready usage reply status listen scoreboard \
+	log text machine siphash market market_request market_answer \
+	market_policy market_fetch market_cache market_rate market_key
 CHILD = main zygote confine leaf root filter probe python native png memory \
 	touch die
 SHARED = title
 # What takes memory and gives memory, and is tested so.
-PURE = config request json report verdict capture reply status scoreboard \
-	log text machine siphash market_request market_answer market_policy
+PURE = config request form json report verdict capture reply status \
+	scoreboard log text machine siphash market_request market_answer \
+	market_policy
 
-FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl)
+FCGI_FLAGS = $(shell pkg-config --cflags gmime-3.0)
+FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl gmime-3.0)
 CHILD_FLAGS = $(shell pkg-config --cflags python3-embed libseccomp \
 	libdeflate)
 CHILD_LIBS = $(shell pkg-config --libs python3-embed libseccomp \
@@ -40,14 +42,15 @@ PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
 	$(BUILD)/matplotlib/.done
 
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
-	libinih-dev libcurl4-openssl-dev ca-certificates openssl libseccomp-dev \
-	libdeflate-dev python3-dev python3-numpy python3-pandas \
+	libinih-dev libcurl4-openssl-dev libgmime-3.0-dev ca-certificates openssl \
+	libseccomp-dev libdeflate-dev python3-dev python3-numpy python3-pandas \
 	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
 	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
 	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
 	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
-	python3-hypothesis fcgiwrap spawn-fcgi procps binutils curl
+	python3-hypothesis python3-requests fcgiwrap spawn-fcgi procps binutils \
+	curl
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 
@@ -100,7 +103,7 @@ $(BUILD)/sandbox-child: $(CHILD_OBJECTS)
 
 $(BUILD)/fcgi/%.o: fcgi/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(HARDENING) $(CFLAGS) -c -o $@ $<
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(FCGI_FLAGS) -c -o $@ $<
 
 $(BUILD)/child/%.o: child/%.c
 	@mkdir -p $(@D)
@@ -189,7 +192,7 @@ check: $(UNITS:%=$(BUILD)/unit/%) ## run the unit tests of the C modules
 
 $(BUILD)/asan/%.o: fcgi/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SANITIZE) -c -o $@ $<
+	$(CC) $(BASE) $(SANITIZE) $(FCGI_FLAGS) -c -o $@ $<
 
 $(BUILD)/unit/%: tests/unit/test_%.c $(PURE_OBJECTS)
 	@mkdir -p $(@D)
@@ -222,7 +225,8 @@ fuzz: fuzz-deps ## run each libFuzzer harness for a minute
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c)
 	@mkdir -p $(@D)
-	clang $(BASE) -MF $@.d -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o $@ $(filter %.c,$^) $(FCGI_LIBS)
+	clang $(BASE) $(FCGI_FLAGS) -MF $@.d -g -O1 \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ \
+		$(filter %.c,$^) $(FCGI_LIBS)
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -1,5 +1,7 @@
 #include "request.h"
 
+#include "form.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@ enum {
     MAX_NAME_PART = 255,   /* what a directory entry holds */
     MAX_NAME_PARTS = 16,
     MAX_FIELDS = 8,
+    MAX_FORM_FIELDS = 16,   /* of a form, besides its files */
 };
 
 /* What one reading is about. */
@@ -320,6 +323,14 @@ check_parts(struct parse *parse, const char *name)
 }
 
 static int
+check_name(struct parse *parse, const char *name, size_t len)
+{
+    if (check_characters(parse, name, len) == -1)
+        return -1;
+    return check_parts(parse, name);
+}
+
+static int
 read_name(struct parse *parse, struct span value)
 {
     struct input_file *file = last_file(parse);
@@ -328,9 +339,7 @@ read_name(struct parse *parse, struct span value)
     file->name = json_string(value, &len);
     if (file->name == NULL)
         return refuse_memory(parse);
-    if (check_characters(parse, file->name, len) == -1)
-        return -1;
-    return check_parts(parse, file->name);
+    return check_name(parse, file->name, len);
 }
 
 /*
@@ -369,6 +378,17 @@ decode_base64(char *text, size_t *len)
 }
 
 static int
+check_size(struct parse *parse, size_t size)
+{
+    parse->file_bytes += size;
+    if (parse->file_bytes > parse->limits->max_file_bytes)
+        return refuse_member(parse, "data", "is too large: all files together "
+                             "may have at most %zu bytes.",
+                             parse->limits->max_file_bytes);
+    return 0;
+}
+
+static int
 read_data(struct parse *parse, struct span value)
 {
     struct input_file *file = last_file(parse);
@@ -379,12 +399,7 @@ read_data(struct parse *parse, struct span value)
     if (decode_base64(file->data, &file->size) == -1)
         return refuse_member(parse, "data", "must be base64 with its padding "
                              "and nothing else, not even white space.");
-    parse->file_bytes += file->size;
-    if (parse->file_bytes > parse->limits->max_file_bytes)
-        return refuse_member(parse, "data", "is too large: all files together "
-                             "may have at most %zu bytes.",
-                             parse->limits->max_file_bytes);
-    return 0;
+    return check_size(parse, file->size);
 }
 
 static const struct field file_fields[] = {
@@ -399,15 +414,19 @@ static const struct shape file_shape = {
 /*** Members of a job ***/
 
 static int
-read_code(struct parse *parse, struct span value)
+check_code(struct parse *parse, size_t len)
 {
-    size_t len = json_string_length(value);
-
     if (len > parse->limits->max_code)
         return refuse_member(parse, "code", "has %zu bytes; it may have at "
                              "most %zu.", len, parse->limits->max_code);
-    parse->job->code = value;
     return 0;
+}
+
+static int
+read_code(struct parse *parse, struct span value)
+{
+    parse->job->code = value;
+    return check_code(parse, json_string_length(value));
 }
 
 static int
@@ -524,8 +543,9 @@ check_clashes(struct parse *parse)
     return 0;
 }
 
+/* Make room for one more; what is wrong from here on is wrong with it. */
 static int
-read_file(struct parse *parse, struct span value)
+add_file(struct parse *parse)
 {
     struct job *job = parse->job;
     struct input_file *files;
@@ -533,10 +553,6 @@ read_file(struct parse *parse, struct span value)
     if (job->file_count == parse->limits->max_files)
         return refuse_member(parse, "files", "may hold at most %zu files.",
                              parse->limits->max_files);
-    if (json_kind(value) != JSON_OBJECT)
-        return refuse_member(parse, "files", "must hold objects of name and "
-                             "data, not %s.", json_kind_name(json_kind(value)));
-
     files = reallocarray(job->files, job->file_count + 1, sizeof(files[0]));
     if (files == NULL)
         return refuse_memory(parse);
@@ -544,7 +560,17 @@ read_file(struct parse *parse, struct span value)
     files[job->file_count] = (struct input_file){NULL, NULL, 0};
     snprintf(parse->where, sizeof(parse->where), "files[%zu].",
              job->file_count++);
-    if (read_object(parse, &file_shape, value) == -1)
+    return 0;
+}
+
+static int
+read_file(struct parse *parse, struct span value)
+{
+    if (json_kind(value) != JSON_OBJECT)
+        return refuse_member(parse, "files", "must hold objects of name and "
+                             "data, not %s.", json_kind_name(json_kind(value)));
+    if (add_file(parse) == -1 ||
+        read_object(parse, &file_shape, value) == -1)
         return -1;
     parse->where[0] = '\0';
     return 0;
@@ -596,11 +622,12 @@ static const struct shape job_shape = {
 /*** Bodies ***/
 
 static int
-read_json(struct parse *parse, struct span body)
+read_json(struct parse *parse, const char *content_type, struct span body)
 {
     struct json_reader reader;
     struct span value;
 
+    (void)content_type;
     if (body.len >= 3 && memcmp(body.at, "\xef\xbb\xbf", 3) == 0)
         return refuse(parse, 400, "The body begins with a byte order mark; "
                       "JSON must begin without.");
@@ -618,6 +645,283 @@ read_json(struct parse *parse, struct span body)
                   "the member \"code\", not %s.",
                   json_kind_name(json_kind(value)));
 }
+
+/*** Forms: their fields become a JSON object, read as any other ***/
+
+/* What a field says when it says nothing, as an empty input of a page does. */
+static bool
+is_blank(const struct form_part *part)
+{
+    struct json_reader reader;
+
+    json_reader_init(&reader, (struct span){part->data, part->size}, 0);
+    return json_end(&reader) == 0;
+}
+
+static bool
+is_named(const struct form_part *part, const char *name)
+{
+    return part->name.len == strlen(name) &&
+           memcmp(part->name.at, name, part->name.len) == 0;
+}
+
+/* Browsers send every line's end as CRLF: make it what was typed. */
+static void
+normalise_lines(struct form_part *part)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < part->size; i++) {
+        char byte = part->data[i];
+
+        if (byte == '\r' && i + 1 < part->size && part->data[i + 1] == '\n')
+            continue;
+        part->data[len++] = byte == '\r' ? '\n' : byte;
+    }
+    part->size = len;
+}
+
+static int
+check_utf8(struct parse *parse, const struct form_part *part)
+{
+    size_t size;
+
+    for (size_t at = 0; at < part->size; at += size) {
+        int32_t code;
+
+        size = utf8_step(part->data + at, part->size - at, &code);
+        if (code == -1)
+            return refuse_member(parse, "code", "has invalid UTF-8 at byte "
+                                 "%zu.", at);
+    }
+    return 0;
+}
+
+/*
+ * Add to the job's own text. There is room: no value is longer than it was in
+ * the body but for escapes of at most six bytes. A json_write.
+ */
+static int
+write_text(void *context, const char *text, size_t len)
+{
+    struct job *job = context;
+
+    memcpy(job->text + job->text_len, text, len);
+    job->text_len += len;
+    return 0;
+}
+
+static int
+write_string(struct parse *parse, struct form_part *part)
+{
+    return json_quote(part->data, part->size, write_text, parse->job);
+}
+
+static int
+write_code(struct parse *parse, struct form_part *part)
+{
+    normalise_lines(part);
+    if (check_code(parse, part->size) == -1 || check_utf8(parse, part) == -1)
+        return -1;
+    return write_string(parse, part);
+}
+
+/* Copy a field's one JSON value as it is; of which kind, is seen later. */
+static int
+write_context(struct parse *parse, struct form_part *part)
+{
+    struct json_reader reader;
+    struct span value;
+
+    json_reader_init(&reader, (struct span){part->data, part->size},
+                     parse->limits->max_depth);
+    reader.depth = 1;  /* in the job */
+    if (json_value(&reader, &value) == -1 || json_end(&reader) == -1)
+        return refuse_member(parse, "context", "cannot be read as JSON: %s at "
+                             "byte %zu of the field.", reader.why, reader.at);
+    return write_text(parse->job, value.at, value.len);
+}
+
+static int
+write_timeout(struct parse *parse, struct form_part *part)
+{
+    struct json_reader reader;
+    struct span value;
+
+    json_reader_init(&reader, (struct span){part->data, part->size}, 0);
+    if (json_value(&reader, &value) == -1 || json_end(&reader) == -1 ||
+        json_kind(value) != JSON_NUMBER)
+        return refuse_member(parse, "timeout", "must be a number like 10 or "
+                             "0.5, not \"%s\".",
+                             show((struct span){part->data, part->size}).text);
+    return write_text(parse->job, value.at, value.len);
+}
+
+static int
+refuse_text(struct parse *parse, struct form_part *part)
+{
+    (void)part;
+    return refuse_member(parse, "files", "must be sent as files, in a form of "
+                         "multipart/form-data.");
+}
+
+/* How each field becomes a member. */
+static const struct {
+    const char *name;
+    int (*write)(struct parse *parse, struct form_part *part);
+} form_fields[] = {
+    {"code", write_code},
+    {"context", write_context},
+    {"key", write_string},
+    {"timeout", write_timeout},
+    {"files", refuse_text},
+};
+enum { FORM_FIELD_COUNT = sizeof(form_fields) / sizeof(form_fields[0]) };
+
+/* The field of that part's name, or FORM_FIELD_COUNT. */
+static size_t
+find_field(const struct form_part *part)
+{
+    size_t i = 0;
+
+    while (i < FORM_FIELD_COUNT && !is_named(part, form_fields[i].name))
+        i++;
+    return i;
+}
+
+/* What browsers fill in when a form has this field (HTML, 4.10.22.4). */
+static int
+check_charset(struct parse *parse, const struct form_part *part)
+{
+    if (is_blank(part) || (part->size == 5 &&
+                           strncasecmp(part->data, "utf-8", 5) == 0))
+        return 0;
+    return refuse_member(parse, "_charset_", "must be UTF-8.");
+}
+
+/* Add a member to the text, null for a blank one: as good as absent. */
+static int
+read_field(struct parse *parse, struct form_part *part)
+{
+    size_t field = find_field(part);
+
+    if (is_named(part, "_charset_"))
+        return check_charset(parse, part);
+    if (field == FORM_FIELD_COUNT)
+        return refuse_unknown(parse, &job_shape, show(part->name).text);
+    if (parse->job->text_len > 1)
+        write_text(parse->job, ",", 1);
+    json_quote(part->name.at, part->name.len, write_text, parse->job);
+    write_text(parse->job, ":", 1);
+    if (is_blank(part) && form_fields[field].write != write_code)
+        return write_text(parse->job, "null", 4);
+    return form_fields[field].write(parse, part);
+}
+
+/* Some clients (PHP's) send a path on their own machine (RFC 7578, 4.2). */
+static void
+strip_root(char *name)
+{
+    if (name[0] == '/') {
+        const char *last = strrchr(name, '/') + 1;
+
+        memmove(name, last, strlen(last) + 1);
+    }
+}
+
+/* Take a file over, unless a page's input was left without one. */
+static int
+read_upload(struct parse *parse, struct form_part *part)
+{
+    size_t field = find_field(part);
+    struct input_file *file;
+
+    if (part->filename[0] == '\0' && part->size == 0)
+        return 0;
+    /* A key sent as a file would be the program's to read. */
+    if (field != FORM_FIELD_COUNT && strcmp(form_fields[field].name,
+                                            "files") != 0)
+        return refuse_member(parse, form_fields[field].name, "must be a field, "
+                             "not a file: send it without a file name (with "
+                             "curl, \"<\" before the file, not \"@\").");
+    if (add_file(parse) == -1)
+        return -1;
+    file = last_file(parse);
+    file->name = part->filename;
+    part->filename = NULL;
+    strip_root(file->name);
+    file->data = part->data;
+    part->data = NULL;
+    file->size = part->size;
+    if (check_name(parse, file->name, strlen(file->name)) == -1 ||
+        check_size(parse, file->size) == -1)
+        return -1;
+    parse->where[0] = '\0';
+    return 0;
+}
+
+static int
+read_parts(struct parse *parse, struct form *form)
+{
+    size_t left = parse->limits->max_files + MAX_FORM_FIELDS;
+    int rc;
+
+    while ((rc = form_next(form)) == 1) {
+        if (left-- == 0)
+            return refuse(parse, 400, "A form may have at most %zu fields and "
+                          "files.", parse->limits->max_files + MAX_FORM_FIELDS);
+        if ((form->part.filename != NULL ? read_upload : read_field)(
+                parse, &form->part) == -1)
+            return -1;
+    }
+    return rc == -1 ? refuse(parse, 400, "%s", form->why) : 0;
+}
+
+/* Read a form, and close it. */
+static int
+read_form(struct parse *parse, struct form *form)
+{
+    struct job *job = parse->job;
+    int rc;
+
+    job->text = malloc(6 * form->body.len + 128);
+    if (job->text == NULL)
+        return refuse_memory(parse);
+    write_text(job, "{", 1);
+    rc = read_parts(parse, form);
+    form_close(form);
+    if (rc == -1)
+        return -1;
+    write_text(job, "}", 1);
+    if (read_object(parse, &job_shape,
+                    (struct span){job->text, job->text_len}) == -1)
+        return -1;
+    return check_clashes(parse);
+}
+
+static int
+read_urlencoded(struct parse *parse, const char *content_type,
+                struct span body)
+{
+    struct form form;
+
+    (void)content_type;
+    form_open_urlencoded(&form, body);
+    return read_form(parse, &form);
+}
+
+static int
+read_multipart(struct parse *parse, const char *content_type,
+               struct span body)
+{
+    struct form form;
+
+    if (form_open_multipart(&form, content_type, body) == -1)
+        return refuse(parse, 400, "%s", form.why);
+    return read_form(parse, &form);
+}
+
+/*** The choice ***/
 
 /* Take what stands before the next semicolon, white space around it off. */
 static struct span
@@ -657,29 +961,34 @@ is_utf8(const char *parameters)
 /* The ways a job can be carried. */
 static const struct format {
     const char *type;
-    int (*read)(struct parse *parse, struct span body);
+    int (*read)(struct parse *parse, const char *content_type,
+                struct span body);
 } formats[] = {
     {"application/json", read_json},
+    {"application/x-www-form-urlencoded", read_urlencoded},
+    {"multipart/form-data", read_multipart},
 };
 
 /* Choose by the header, then read. */
 static int
 read_body(struct parse *parse, const char *content_type, struct span body)
 {
-    static const char accepted[] = "send application/json in UTF-8";
+    static const char accepted[] = "send application/json, "
+        "application/x-www-form-urlencoded or multipart/form-data in UTF-8";
+    const char *parameters = content_type;
     struct span type;
 
     if (content_type == NULL || content_type[0] == '\0')
         return refuse(parse, 415, "The request has no Content-Type; %s.",
                       accepted);
-    type = next_piece(&content_type);
+    type = next_piece(&parameters);
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         if (!is_word(type, formats[i].type))
             continue;
-        if (!is_utf8(content_type))
+        if (!is_utf8(parameters))
             return refuse(parse, 415, "The charset is not UTF-8; %s.",
                           accepted);
-        return formats[i].read(parse, body);
+        return formats[i].read(parse, content_type, body);
     }
     return refuse(parse, 415, "The Content-Type \"%s\" is not accepted; %s.",
                   show(type).text, accepted);
@@ -717,5 +1026,8 @@ job_clear(struct job *job)
     if (job->key != NULL)
         explicit_bzero(job->key, strlen(job->key));
     free(job->key);
+    if (job->text != NULL)
+        explicit_bzero(job->text, job->text_len);
+    free(job->text);
     *job = (struct job){.timeout = 0};
 }

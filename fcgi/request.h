@@ -20,8 +20,11 @@ struct input_file {
 };
 
 struct job {
-    struct span code;          /* raw JSON string; borrowed from the body */
+    struct span code;          /* raw JSON string; borrowed from the body, or
+                                  from text where that is a form */
     struct span context;       /* raw JSON object, likewise, or at == NULL */
+    char *text;                /* owned: a form's fields as JSON, or NULL */
+    size_t text_len;
     char *key;                 /* owned, NUL-terminated, or NULL */
     struct input_file *files;  /* owned; sorted, no name twice and none the
                                   directory of another */
@@ -48,7 +51,8 @@ struct request_limits {
 
 /*
  * Read the job in the len bytes at body, which need not end in NUL.
- * content_type is the header's value, or NULL.
+ * content_type is the header's value, or NULL; it tells which of three ways
+ * the job is carried: JSON, or a form of either kind.
  *
  * On success fills *job, to be given to job_clear(), and returns 0; its spans
  * live as long as the body. An empty key counts as none. On failure leaves

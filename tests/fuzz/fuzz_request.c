@@ -1,6 +1,7 @@
 /*
  * Any bytes as a body. The first byte chooses the limits, so that small
- * inputs meet them; '@' stands for generous ones. What is accepted must keep
+ * inputs meet them, and how the job is carried; '@' stands for generous limits
+ * and JSON, with bit 128 for forms. What is accepted must keep
  * what request.h promises, and what is refused must be fit to be sent.
  */
 
@@ -29,6 +30,17 @@ limits_from(uint8_t choice)
         .timeout = 90,
         .max_depth = choice & 16 ? 3 : 50,
     };
+}
+
+/* How the body is to be read; forms of parts have the boundary "b". */
+static const char *
+type_from(uint8_t choice)
+{
+    if (choice & 128)
+        return choice & 32 ? "application/x-www-form-urlencoded"
+                           : "multipart/form-data; boundary=b";
+    return choice & 32 ? "application/json; charset=utf-8"
+                       : "application/json";
 }
 
 static bool
@@ -85,7 +97,7 @@ check_quote(const char *text, size_t len, bool is_utf8)
     free(sink.text);
 }
 
-/* A span is a whole value of this kind, within the body. */
+/* A span is a whole value of this kind, within the body or the text. */
 static void
 check_span(struct span span, enum json_kind kind, const char *body, size_t len,
            int max_depth)
@@ -194,15 +206,20 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size--;
     check_quote(body, size, false);
 
-    if (request_parse(data[0] & 32 ? "application/json; charset=utf-8"
-                                   : "application/json",
-                      body, size, &limits, &job, &problem) == -1) {
+    if (request_parse(type_from(data[0]), body, size, &limits, &job,
+                      &problem) == -1) {
         must(job.timeout == -1 && job.files == NULL && job.key == NULL);
         check_problem(&problem);
         return 0;
     }
     must(size <= limits.max_body);
     must(job.timeout > 0 && job.timeout <= limits.timeout);
+    must((job.text != NULL) == ((data[0] & 128) != 0));
+    if (job.text != NULL) {
+        must(job.text_len <= 6 * size + 128);
+        body = job.text;
+        size = job.text_len;
+    }
     check_span(job.code, JSON_STRING, body, size, limits.max_depth);
     check_code(job.code, limits.max_code);
     if (job.context.at != NULL) {

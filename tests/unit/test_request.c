@@ -215,6 +215,11 @@ the_media_type_is_checked(void **state)
         {"application/json ; Charset=\"UTF-8\"", 0, ""},
         {"application/json; a=b; charset=utf-8 ; c=d", 0, ""},
         {NULL, 415, "application/json"},
+        {NULL, 415, "application/x-www-form-urlencoded"},
+        {NULL, 415, "multipart/form-data"},
+        {"multipart/mixed; boundary=b", 415, "multipart/form-data"},
+        {"multipart/form-data; charset=latin1; boundary=b", 415, "UTF-8"},
+        {"application/x-www-form-urlencoded; charset=latin1", 415, "UTF-8"},
         {"", 415, "application/json"},
         {" ", 415, "application/json"},
         {";", 415, "application/json"},
@@ -589,7 +594,7 @@ files_are_bounded(void **state)
     accepts("{\"code\":\"\",\"files\":[{\"name\":\"a\",\"data\":\"\"},"
             "{\"name\":\"b\",\"data\":\"\"},{\"name\":\"c\",\"data\":\"\"}]}");
     refuses("{\"code\":\"\",\"files\":[{\"name\":\"a\",\"data\":\"\"},"
-            "{\"name\":\"b\",\"data\":\"\"},{\"name\":\"c\",\"data\":\"\"},5]}",
+            "{\"name\":\"b\",\"data\":\"\"},{\"name\":\"c\",\"data\":\"\"},{}]}",
             "files", "\"files\" may hold at most 3 files.");
 }
 
@@ -635,6 +640,312 @@ the_body_is_bounded(void **state)
     free(body);
 }
 
+/*** Forms ***/
+
+static const char multipart[] = "multipart/form-data; boundary=xyz";
+
+/* Append a field to a form's body of the one kind or the other. */
+static void
+add_pair(char *body, const char *name, const char *value)
+{
+    char *end = body + strlen(body);
+
+    end += sprintf(end, "%s%s=", end == body ? "" : "&", name);
+    for (; *value != '\0'; value++)
+        end += sprintf(end, *value == ' ' ? "+" : "%%%02X",
+                       (unsigned char)*value);
+}
+
+static void
+add_part(char *body, const char *name, const char *more, const char *value)
+{
+    sprintf(body + strlen(body), "--xyz\r\nContent-Disposition: form-data; "
+            "name=\"%s\"%s\r\n\r\n%s\r\n", name, more, value);
+}
+
+static int
+read_parts(struct reading *reading, const char *parts)
+{
+    char body[4096];
+
+    snprintf(body, sizeof(body), "%s--xyz--\r\n", parts);
+    return read_bytes(reading, multipart, body, strlen(body));
+}
+
+/* Both kinds of form, made of a field of code and another, give this job. */
+static int
+read_field(struct reading *reading, bool is_multipart, const char *name,
+           const char *value)
+{
+    char body[4096] = "";
+
+    if (!is_multipart) {
+        add_pair(body, "code", "1");
+        add_pair(body, name, value);
+        return read_bytes(reading, "application/x-www-form-urlencoded", body,
+                          strlen(body));
+    }
+    add_part(body, "code", "", "1");
+    add_part(body, name, "", value);
+    return read_parts(reading, body);
+}
+
+static void
+fields_are_read_as_members_are(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+        const char *text;  /* of the sentence; NULL: accepted */
+    } table[] = {
+        {"context", "", NULL}, {"context", "null", NULL},
+        {"context", " \r\n", NULL}, {"context", " {\"a\":\r\n1.50} ", NULL},
+        {"context", "[1]", "must be an object or null, not an array"},
+        {"context", "1", "must be an object or null, not a number"},
+        {"context", "{", "cannot be read as JSON: "},
+        {"context", "{\"v\":NaN}", "NaN, which JSON does not have, at byte 5"},
+        {"context", "{},\"key\":\"k\"", "text after the end at byte 2 of the"},
+        {"context", "{}}", "text after the end at byte 2 of the field"},
+        {"context", "{\"a\":\"x\ny\"}", "a control character in a string"},
+        {"context", "{\"a\":\"\xff\"}", "invalid UTF-8 at byte 6"},
+        {"context", "\xef\xbb\xbf{}", "no value at byte 0"},
+        {"context", "{\"v\":[[[[[[[[]]]]]]]]}", NULL},
+        {"context", "{\"v\":[[[[[[[[[]]]]]]]]]}", "nesting deeper than 10"},
+        {"context", "{\"__a\":1}", "begin with \"__\""},
+        {"context", "{\"a\":1,\"\\u0061\":1}", "\"\\u0061\" twice"},
+        {"key", "", NULL}, {"key", "k", NULL},
+        {"key", "geheim geheim", "printable ASCII"},
+        {"key", "geheim\r\n", "printable ASCII"},
+        {"key", "geheim\xff", "printable ASCII"},
+        {"timeout", "", NULL}, {"timeout", " 2.5 ", NULL},
+        {"timeout", "90", NULL},
+        {"timeout", "0", "more than 0 and at most 90 seconds"},
+        {"timeout", "91", "more than 0 and at most 90 seconds"},
+        {"timeout", "ten", "a number like 10 or 0.5, not \"ten\""},
+        {"timeout", "\"5\"", "a number like"}, {"timeout", "1 2", "a number"},
+        {"timeout", "null", "a number like"}, {"timeout", "[]", "a number"},
+        {"files", "", NULL}, {"files", "a.csv", "must be sent as files"},
+        {"code", "2", "is there twice"},
+        {"contxt", "", "did you mean \"context\"?"},
+        {"submit", "Run", "Its members are code, context, key, files, timeout"},
+        {"_charset_", "UTF-8", NULL}, {"_charset_", "", NULL},
+        {"_charset_", "windows-1252", "must be UTF-8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(table); i++) {
+        const char *text = table[i / 2].text;
+        struct reading reading;
+        int rc = read_field(&reading, i % 2 == 1, table[i / 2].name,
+                            table[i / 2].value);
+
+        if (rc != (text == NULL ? 0 : -1))
+            fail_msg("%s=%s: %d %s", table[i / 2].name, table[i / 2].value, rc,
+                     reading.problem.detail);
+        if (rc == -1) {
+            assert_problem(&reading.problem, 400);
+            if (strstr(reading.problem.detail, text) == NULL)
+                fail_msg("%s", reading.problem.detail);
+            assert_string_equal(reading.problem.member, table[i / 2].name);
+            assert_null(strstr(reading.problem.detail, "geheim"));
+        } else {
+            assert_span(reading.job.code, "\"1\"");
+        }
+        forget(&reading);
+    }
+}
+
+static void
+a_whole_form_is_read(void **state)
+{
+    char body[4096] = "";
+    struct reading reading;
+    const struct job *job = &reading.job;
+
+    (void)state;
+    add_part(body, "files", "; filename=\"d/b%22\"", "\r\n\r\n");
+    add_part(body, "timeout", "", "2.5");
+    add_part(body, "code", "", "a\r\n\r\"\\");
+    add_part(body, "anything", "; filename=a", "x");
+    add_part(body, "none", "; filename=\"\"", "");
+    add_part(body, "context", "", " {\"n\":\r\n9007199254740993} ");
+    add_part(body, "key", "", "abc1");
+    assert_int_equal(read_parts(&reading, body), 0);
+    assert_span(job->code, "\"a\\n\\n\\\"\\\\\"");
+    assert_span(job->context, "{\"n\":\r\n9007199254740993}");
+    assert_string_equal(job->key, "abc1");
+    assert_true(job->timeout == 2.5);
+    assert_int_equal(job->file_count, 2);
+    assert_string_equal(job->files[0].name, "a");
+    assert_int_equal(job->files[0].size, 1);
+    assert_string_equal(job->files[1].name, "d/b\"");
+    assert_int_equal(job->files[1].size, 4);
+    assert_memory_equal(job->files[1].data, "\r\n\r\n", 4);
+    forget(&reading);
+}
+
+static void
+code_of_a_form_is_checked(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *json;  /* or what the sentence says */
+        bool is_good;
+    } table[] = {
+        {"code=", "\"\"", true},
+        {"code=+%09", "\" \\t\"", true},
+        {"code=a%0D%0Ab%0Dc%0A%0D%0A%0D", "\"a\\nb\\nc\\n\\n\\n\"", true},
+        {"code=%00%7F%C3%A9", "\"\\u0000\x7f\xc3\xa9\"", true},
+        {"code=xxxxxxxxxxxxxxxxxxxx", "\"xxxxxxxxxxxxxxxxxxxx\"", true},
+        {"code=xxxxxxxxxxxxxxxxxx%0D%0Ax", "\"xxxxxxxxxxxxxxxxxx\\nx\"", true},
+        {"code=xxxxxxxxxxxxxxxxxxxxx", "has 21 bytes; it may have at most 20",
+         false},
+        {"code=a%E9", "\"code\" has invalid UTF-8 at byte 1", false},
+        {"", "\"code\" is required in a job", false},
+        {"print(1)", "\"print(1)\" is no member of a job", false},
+        {"code=5%2", "\"%\" at byte 6", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct reading reading;
+        int rc = read_bytes(&reading,
+                            "application/x-www-form-urlencoded; charset=UTF-8",
+                            table[i].body, strlen(table[i].body));
+
+        assert_int_equal(rc, table[i].is_good ? 0 : -1);
+        if (rc == 0)
+            assert_span(reading.job.code, table[i].json);
+        else if (strstr(reading.problem.detail, table[i].json) == NULL)
+            fail_msg("%s", reading.problem.detail);
+        forget(&reading);
+    }
+}
+
+/* A form of parts, code and file names given, is refused with this text. */
+static void
+refuses_files(const char *const filenames[], const char *data, const char *text)
+{
+    char body[4096] = "";
+    struct reading reading;
+    int rc;
+
+    add_part(body, "code", "", "1");
+    for (size_t i = 0; filenames[i] != NULL; i++) {
+        char more[256];
+
+        snprintf(more, sizeof(more), "; filename=\"%s\"", filenames[i]);
+        add_part(body, "files", more, data);
+    }
+    rc = read_parts(&reading, body);
+    assert_int_equal(rc, text == NULL ? 0 : -1);
+    if (rc == -1) {
+        assert_problem(&reading.problem, 400);
+        assert_string_equal(reading.problem.member, "files");
+        if (strstr(reading.problem.detail, text) == NULL)
+            fail_msg("%s", reading.problem.detail);
+    }
+    forget(&reading);
+}
+
+static void
+files_of_a_form_are_checked(void **state)
+{
+    static const struct {
+        const char *names[5];
+        const char *data;
+        const char *text;
+    } table[] = {
+        {{"a", "b", "c"}, "12", NULL},
+        {{"a", "b", "c"}, "123", "\"files[2].data\" is too large"},
+        {{"a", "b", "c", "d"}, "", "\"files\" may hold at most 3 files."},
+        {{"a", "b", "a"}, "", "\"a\" twice"},
+        {{"a", "a/b"}, "", "\"a\" as a file and a directory"},
+        {{"a", "../b"}, "", "\"files[1].name\" must have no part"},
+        {{"/a", "b"}, "", NULL},
+        {{"/d/e/a", "a"}, "", "\"a\" twice"},
+        {{"/"}, "", "must be a relative path"},
+        {{"/a/.."}, "", "must have no part"},
+        {{""}, "x", "must be a relative path"},
+        {{"a\\\\b"}, "", "without backslashes"},
+        {{"a%0Ab"}, "", "control"},
+        {{"a\xe2\x80\xae"}, "", "bidirectional"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++)
+        refuses_files(table[i].names, table[i].data, table[i].text);
+}
+
+/* Above all the key, which must not become a program's to read. */
+static void
+a_field_is_no_file(void **state)
+{
+    static const char *const fields[] = {"code", "context", "key", "timeout"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        char body[512] = "";
+        struct reading reading;
+
+        add_part(body, fields[i], "; filename=\"key.txt\"", "geheim");
+        assert_int_equal(read_parts(&reading, body), -1);
+        assert_problem(&reading.problem, 400);
+        assert_string_equal(reading.problem.member, fields[i]);
+        assert_non_null(strstr(reading.problem.detail, "not a file"));
+        assert_null(strstr(reading.problem.detail, "geheim"));
+        forget(&reading);
+    }
+}
+
+static void
+fields_of_a_form_are_counted(void **state)
+{
+    struct reading reading;
+    char *body = filled("code=1%s", 18, "&_charset_");
+
+    (void)state;
+    assert_int_equal(read_bytes(&reading, "application/x-www-form-urlencoded",
+                                body, strlen(body)), 0);
+    forget(&reading);
+    free(body);
+    body = filled("code=1%s", 19, "&_charset_");
+    assert_int_equal(read_bytes(&reading, "application/x-www-form-urlencoded",
+                                body, strlen(body)), -1);
+    assert_problem(&reading.problem, 400);
+    assert_non_null(strstr(reading.problem.detail, "at most 19 fields"));
+    forget(&reading);
+    free(body);
+}
+
+static void
+a_form_that_cannot_be_read_is_told(void **state)
+{
+    static const struct {
+        const char *type;
+        const char *text;
+    } table[] = {
+        {"multipart/form-data", "must have a boundary"},
+        {"multipart/form-data; boundary=abc", "The body has no line"},
+        {"multipart/form-data; boundary=xyz", "Part 1 of the form has no end"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        char body[512] = "";
+        struct reading reading;
+
+        add_part(body, "key", "", "geheim");
+        assert_int_equal(read_bytes(&reading, table[i].type, body,
+                                    strlen(body)), -1);
+        assert_problem(&reading.problem, 400);
+        assert_string_equal(reading.problem.member, "");
+        assert_non_null(strstr(reading.problem.detail, table[i].text));
+        assert_null(strstr(reading.problem.detail, "geheim"));
+        forget(&reading);
+    }
+}
+
 /* A refused body leaves the caller's job as it was. */
 static void
 a_refused_job_is_left_alone(void **state)
@@ -675,6 +986,13 @@ main(void)
         cmocka_unit_test(files_are_bounded),
         cmocka_unit_test(the_timeout_is_refused_not_clipped),
         cmocka_unit_test(the_body_is_bounded),
+        cmocka_unit_test(fields_are_read_as_members_are),
+        cmocka_unit_test(a_whole_form_is_read),
+        cmocka_unit_test(code_of_a_form_is_checked),
+        cmocka_unit_test(files_of_a_form_are_checked),
+        cmocka_unit_test(a_field_is_no_file),
+        cmocka_unit_test(fields_of_a_form_are_counted),
+        cmocka_unit_test(a_form_that_cannot_be_read_is_told),
         cmocka_unit_test(a_refused_job_is_left_alone),
     };
 
