@@ -14,20 +14,23 @@ WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 HARDENING = -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
 	-fstack-clash-protection -fPIE
 BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
-	$(WARNINGS) -MMD -MP
+	-I$(BUILD)/data $(WARNINGS) -MMD -MP
 LDFLAGS = -pie -Wl,-z,relro,-z,now
 
 FCGI = main config master cgroup worker http request form json report \
-	verdict capture collect run ready usage reply status listen scoreboard \
-	log text machine siphash market market_request market_answer \
-	market_policy market_fetch market_cache market_rate market_key
+	verdict capture collect run ready usage sink reply html events status \
+	about listen scoreboard log text machine siphash market market_request \
+	market_answer market_policy market_fetch market_cache market_rate \
+	market_key
 CHILD = main zygote confine leaf root filter probe python native png memory \
 	touch die
 SHARED = title
+DATA = $(patsubst %,$(BUILD)/data/%.inc,openapi.json tool.json reply.css \
+	reply.css.sha256)
 # What takes memory and gives memory, and is tested so.
-PURE = config request form json report verdict capture reply status \
-	scoreboard log text machine siphash market_request market_answer \
-	market_policy
+PURE = config request form json report verdict capture sink reply html \
+	status about scoreboard log text machine siphash market_request \
+	market_answer market_policy
 
 FCGI_FLAGS = $(shell pkg-config --cflags gmime-3.0)
 FCGI_LIBS = $(shell pkg-config --libs fcgi libcjson inih libcurl gmime-3.0)
@@ -49,8 +52,8 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
 	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
-	python3-hypothesis python3-requests fcgiwrap spawn-fcgi procps binutils \
-	curl
+	python3-hypothesis python3-requests python3-jsonschema fcgiwrap \
+	spawn-fcgi procps binutils curl
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 
@@ -101,13 +104,23 @@ $(BUILD)/sandbox-fcgi: $(FCGI_OBJECTS)
 $(BUILD)/sandbox-child: $(CHILD_OBJECTS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(CHILD_LIBS)
 
-$(BUILD)/fcgi/%.o: fcgi/%.c
+$(BUILD)/fcgi/%.o: fcgi/%.c | $(DATA)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(FCGI_FLAGS) -c -o $@ $<
 
 $(BUILD)/child/%.o: child/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -c -o $@ $<
+
+# Text that programs hold: as C strings, and what a browser knows a style by.
+.SECONDARY: $(DATA)
+$(BUILD)/data/%.inc: fcgi/%
+	@mkdir -p $(@D)
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+
+$(BUILD)/data/%.sha256.inc: fcgi/%
+	@mkdir -p $(@D)
+	openssl dgst -sha256 -binary $< | base64 | sed 's/.*/"&"/' >$@
 
 # Its loops are written to become vector code.
 $(BUILD)/%/png.o: CFLAGS += -O3
@@ -190,7 +203,7 @@ PURE_OBJECTS = $(PURE:%=$(BUILD)/asan/%.o)
 check: $(UNITS:%=$(BUILD)/unit/%) ## run the unit tests of the C modules
 	@set -e; for unit in $^; do $$unit; done
 
-$(BUILD)/asan/%.o: fcgi/%.c
+$(BUILD)/asan/%.o: fcgi/%.c | $(DATA)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(SANITIZE) $(FCGI_FLAGS) -c -o $@ $<
 
@@ -223,7 +236,7 @@ fuzz: fuzz-deps ## run each libFuzzer harness for a minute
 			$(BUILD)/corpus/$$fuzzer tests/fuzz/seeds/$$fuzzer; \
 	done
 
-$(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c)
+$(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c) | $(DATA)
 	@mkdir -p $(@D)
 	clang $(BASE) $(FCGI_FLAGS) -MF $@.d -g -O1 \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ \

@@ -82,6 +82,9 @@ enum {
  * them. */
 #define PROBE_IN_FORCE "in force:"
 
+/* And the line of what it has loaded, as JSON (sandbox/about.py). */
+#define ZYGOTE_ABOUT "about:"
+
 /* Beside the descriptors: anonymous KiB inherited at the fork. */
 enum { HANDOVER_BYTES = 4 };
 

@@ -203,6 +203,7 @@ main(int argc, char **argv)
     python_start(options.python_path);
     python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
     if (!plan.once) {
+        python_call("sandbox.about", "say", (char *[]){ZYGOTE_ABOUT, NULL});
         python_settle();
         memory_settle();
         touch_learn();

@@ -72,6 +72,20 @@ cut_at_end(const char *data, size_t len)
     return 0;
 }
 
+size_t
+capture_whole(const struct capture *capture, size_t from, size_t most)
+{
+    size_t end = head_size(capture);
+
+    if (capture->total < end)
+        end = (size_t)capture->total;
+    if (from >= end)
+        return 0;
+    if (end - from > most)
+        end = from + most;
+    return end - from - cut_at_end(capture->data + from, end - from);
+}
+
 uint64_t
 capture_print(const struct capture *capture, struct text *text)
 {

@@ -29,6 +29,13 @@ void capture_add(struct capture *capture, const char *data, size_t len);
  */
 uint64_t capture_print(const struct capture *capture, struct text *text);
 
+/*
+ * How many bytes from number `from` on are sure to be printed as they are,
+ * whatever comes yet, and end with a whole character: of the head, at most
+ * `most` (8 or more). They stand at data + from.
+ */
+size_t capture_whole(const struct capture *capture, size_t from, size_t most);
+
 void capture_clear(struct capture *capture);
 
 #endif

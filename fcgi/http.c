@@ -17,7 +17,10 @@
 enum {
     READ_SECONDS = 30,   /* for a whole request to come in */
     WRITE_SECONDS = 60,  /* for a whole reply to go out; nginx buffers it */
-    CHUNK = 64 * 1024
+    LIVE_SECONDS = 300,  /* for the rest of a live one; nginx does not */
+    CHUNK = 64 * 1024,
+    RECORD_MAX = 32 * 1024,  /* of a FastCGI record that is our own */
+    FCGI_STDOUT = 6
 };
 
 /* What the alarm cuts off. */
@@ -288,9 +291,80 @@ http_write(void *context, const char *text, size_t len)
     return 0;
 }
 
+/*** A reply that begins before its end is known ***/
+
+struct pollfd
+http_live(struct http *http)
+{
+    /* What CGI and --stdio write to need not be a socket: they wait. */
+    if (http->front != HTTP_FASTCGI || http->is_broken)
+        return (struct pollfd){-1, 0, 0};
+    return (struct pollfd){http->fastcgi.ipcFd, POLLOUT, 0};
+}
+
+void
+http_begin_live(struct http *http)
+{
+    http->is_live = true;
+    if (http->front == HTTP_FASTCGI)
+        http->is_broken = FCGX_FFlush(http->fastcgi.out) == -1;
+    guard(-1, 0);  /* a run may take longer; nothing blocks until its end */
+}
+
+void
+http_offer(struct http *http, const char *text, size_t len)
+{
+    struct text *unsent = &http->unsent;
+    ssize_t sent;
+
+    for (size_t step; len > 0; text += step, len -= step) {
+        int id = http->fastcgi.requestId;
+
+        step = len < RECORD_MAX ? len : RECORD_MAX;
+        text_add(unsent, (const char[]){1, FCGI_STDOUT, (char)(id >> 8),
+                                        (char)id, (char)(step >> 8),
+                                        (char)step, 0, 0}, 8);
+        text_add(unsent, text, step);
+    }
+    sent = send(http->fastcgi.ipcFd, unsent->data, unsent->len,
+                MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+        unsent->len -= (size_t)sent;
+        memmove(unsent->data, unsent->data + sent, unsent->len);
+    }
+    http->is_broken = sent == -1 && errno != EAGAIN && errno != EINTR;
+}
+
+int
+http_end_live(struct http *http)
+{
+    struct text *unsent = &http->unsent;
+    size_t at = 0;
+
+    http->is_live = false;
+    if (http->front != HTTP_FASTCGI)
+        return 0;
+    guard(http->fastcgi.ipcFd, LIVE_SECONDS);
+    while (!http->is_broken && at < unsent->len) {
+        ssize_t sent = send(http->fastcgi.ipcFd, unsent->data + at,
+                            unsent->len - at, MSG_NOSIGNAL);
+
+        if (sent > 0)
+            at += (size_t)sent;
+        else
+            http->is_broken = errno != EINTR;
+    }
+    text_clear(unsent);
+    return http->is_broken ? -1 : 0;
+}
+
 void
 http_finish(struct http *http)
 {
+    text_clear(&http->unsent);
+    /* Given up, perhaps within a record: nothing can follow. */
+    if (http->is_live && http->front == HTTP_FASTCGI)
+        shutdown(http->fastcgi.ipcFd, SHUT_RDWR);
     if (http->front == HTTP_FASTCGI)
         FCGX_Finish_r(&http->fastcgi);
     guard(-1, 0);
@@ -335,27 +409,50 @@ quality(const char *parameters, const char *end)
     return 1;
 }
 
-bool
-http_accepts(const char *accept, const char *type)
+/*
+ * The q-value that accept gives type: of the range that fits it most closely.
+ * 0 when none does. *closeness: larger for a narrower range.
+ */
+static double
+quality_of(const char *accept, const char *type, int *closeness)
 {
-    int best = 0;
     double q = 0;
 
-    if (accept == NULL || accept[strspn(accept, " \t,")] == '\0')
-        return true;
+    *closeness = 0;
     while (*(accept += strspn(accept, " \t,")) != '\0') {
         const char *end = accept + strcspn(accept, ",");
         size_t len = strcspn(accept, " \t;,");
         const char *parameters = accept + len + strspn(accept + len, " \t");
-        int closeness = 2 * fit(accept, len, type);
+        int close = 2 * fit(accept, len, type);
 
-        if (closeness > 0 && is_narrowed(parameters))
-            closeness--;
-        if (closeness > best) {
-            best = closeness;
+        if (close > 0 && is_narrowed(parameters))
+            close--;
+        if (close > *closeness) {
+            *closeness = close;
             q = quality(parameters, end);
         }
         accept = end;
     }
-    return best > 0 && q > 0;
+    return q;
+}
+
+int
+http_choose(const char *accept, const char *const *types, int count)
+{
+    int chosen = -1, closest = 0;
+    double best = 0;
+
+    if (accept == NULL || accept[strspn(accept, " \t,")] == '\0')
+        return 0;
+    for (int i = 0; i < count; i++) {
+        int closeness;
+        double q = quality_of(accept, types[i], &closeness);
+
+        if (q > best || (q > 0 && q == best && closeness > closest)) {
+            chosen = i;
+            best = q;
+            closest = closeness;
+        }
+    }
+    return chosen;
 }

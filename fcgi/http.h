@@ -10,6 +10,7 @@
 #define SANDBOX_HTTP_H
 
 #include "request.h"
+#include "text.h"
 
 #include <fcgiapp.h>
 #include <poll.h>
@@ -22,6 +23,9 @@ struct http {
     enum http_front front;
     FCGX_Request fastcgi;
     bool is_bodiless;  /* HEAD: all but the headers is dropped */
+    bool is_live;      /* between http_begin_live() and http_end_live() */
+    bool is_broken;    /* a live reply that can be sent to nobody */
+    struct text unsent;  /* of a live reply: FastCGI records, or a part */
 };
 
 /*
@@ -58,8 +62,8 @@ int http_body(struct http *http, size_t max, char **body, size_t *len,
 struct pollfd http_client(const struct http *http);
 
 /*
- * Write status and headers: type, and header ("Name: value") when not NULL.
- * Called once, before http_write().
+ * Write status and headers: type, and header ("Name: value", or several with
+ * CRLF between them) when not NULL. Called once, before http_write().
  */
 void http_begin(struct http *http, int status, const char *type,
                 const char *header);
@@ -67,13 +71,30 @@ void http_begin(struct http *http, int status, const char *type,
 /* Write a part of the reply's body; a json_write whose context is *http. */
 int http_write(void *http, const char *text, size_t len);
 
+/*
+ * A live reply, a part of which is sent while other things go on: after
+ * http_begin(), http_begin_live() sends the headers. When http_live() can be
+ * written to, http_offer() takes text (or none, for what is left of earlier
+ * text), sends what the reader takes at once, keeps the rest in unsent, and
+ * never blocks. http_end_live() sends that rest, and blocks; http_write() may
+ * follow. Returns 0, or -1 when the reader has gone away.
+ *
+ * http_live() is -1 for a front that is sent all in the end.
+ */
+void http_begin_live(struct http *http);
+struct pollfd http_live(struct http *http);
+void http_offer(struct http *http, const char *text, size_t len);
+int http_end_live(struct http *http);
+
 /* End the reply, and the connection. */
 void http_finish(struct http *http);
 
 /*
- * Does the header Accept (NULL: absent) allow the media type? By q-values and
- * the most specific range that matches (RFC 9110, 12.5.1).
+ * Of count media types, the one that the header Accept (NULL: absent) wants
+ * most: by q-values and the most specific range that matches each (RFC 9110,
+ * 12.5.1). Among equals it is the one named more closely, then the earlier.
+ * Returns its index, or -1 when none is allowed.
  */
-bool http_accepts(const char *accept, const char *type);
+int http_choose(const char *accept, const char *const *types, int count);
 
 #endif

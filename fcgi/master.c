@@ -54,9 +54,9 @@ struct master {
     int listen_fd;
     int queue_read_fd, queue_write_fd;  /* of ready children */
     int zygote_log_fd;                  /* what the zygote says, to read */
-    char line[512];                     /* of it, so far */
+    char line[SCOREBOARD_ABOUT];        /* of it, so far */
     size_t line_len;
-    char last_line[512];                /* it is why, when it never got warm */
+    char last_line[SCOREBOARD_TEXT];    /* it is why, when it never got warm */
     int signal_fd;
 };
 
@@ -204,8 +204,13 @@ zygote_line(struct master *master, const char *line)
                        line + strlen(PROBE_IN_FORCE));
         return;
     }
+    if (strncmp(line, ZYGOTE_ABOUT, strlen(ZYGOTE_ABOUT)) == 0) {
+        strncpy(master->scoreboard->about, line + strlen(ZYGOTE_ABOUT),
+                SCOREBOARD_ABOUT - 1);
+        return;
+    }
     log_warn("zygote: %s", line);
-    snprintf(master->last_line, sizeof(master->last_line), "%s", line);
+    scoreboard_set(master->last_line, line);
     /* A child that cannot be set up is no end of the zygote. */
     if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0) {
         scoreboard_set(master->scoreboard->reason, line);

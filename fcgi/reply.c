@@ -8,9 +8,6 @@
 #include <strings.h>
 #include <sys/wait.h>
 
-/* Base64 is made in pieces of this many bytes, a multiple of 3. */
-enum { PIECE = 48 * 1024 };
-
 const char *
 media_type(const char *name)
 {
@@ -55,136 +52,70 @@ media_type(const char *name)
 
 /*** A run's reply ***/
 
-/* Where it goes; write is not called again once it has failed. */
-struct sink {
-    json_write *write;
-    void *context;
-    int rc;
-};
-
-static void
-put(struct sink *sink, const char *data, size_t len)
+void
+reply_figure(const struct found_file *figure, struct sink *sink)
 {
-    if (sink->rc == 0)
-        sink->rc = sink->write(sink->context, data, len);
+    sink_string(sink, "\"");
+    sink_base64(sink, figure->data, figure->size);
+    sink_string(sink, "\"");
 }
 
-static void
-put_string(struct sink *sink, const char *string)
+void
+reply_file(const struct found_file *file, struct sink *sink)
 {
-    put(sink, string, strlen(string));
-}
-
-static size_t
-encode_base64(const unsigned char *data, size_t size, char *to)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *start = to;
-
-    for (; size >= 3; size -= 3, data += 3) {
-        *to++ = letters[data[0] >> 2];
-        *to++ = letters[(data[0] & 3) << 4 | data[1] >> 4];
-        *to++ = letters[(data[1] & 15) << 2 | data[2] >> 6];
-        *to++ = letters[data[2] & 63];
-    }
-    if (size > 0) {
-        unsigned char second = size == 2 ? data[1] : 0;
-
-        *to++ = letters[data[0] >> 2];
-        *to++ = letters[(data[0] & 3) << 4 | second >> 4];
-        *to++ = size == 2 ? letters[(second & 15) << 2] : '=';
-        *to++ = '=';
-    }
-    return (size_t)(to - start);
-}
-
-static void
-put_base64(struct sink *sink, const char *data, size_t size)
-{
-    char *piece = must_alloc(PIECE / 3 * 4);
-
-    put_string(sink, "\"");
-    while (size > 0 && sink->rc == 0) {
-        size_t step = size < PIECE ? size : PIECE;
-
-        put(sink, piece, encode_base64((const unsigned char *)data, step,
-                                       piece));
-        data += step;
-        size -= step;
-    }
-    put_string(sink, "\"");
-    free(piece);
-}
-
-static void
-put_output(struct sink *sink, const struct capture *output)
-{
-    struct text kept = {0}, rest = {0};
-    uint64_t dropped = capture_print(output, &kept);
-
-    if (sink->rc == 0)
-        sink->rc = json_quote(kept.len > 0 ? kept.data : "", kept.len,
-                              sink->write, sink->context);
-    text_print(&rest, ",\"output_dropped\":%" PRIu64, dropped);
-    put(sink, rest.data, rest.len);
-    text_clear(&kept);
-    text_clear(&rest);
-}
-
-static void
-put_figures(struct sink *sink, const struct collected *collected)
-{
-    for (size_t i = 0; i < collected->figure_count; i++) {
-        put_string(sink, i > 0 ? "," : "");
-        put_base64(sink, collected->figures[i].data,
-                   collected->figures[i].size);
-    }
-}
-
-static void
-put_files(struct sink *sink, const struct collected *collected)
-{
-    for (size_t i = 0; i < collected->file_count; i++) {
-        const struct found_file *file = &collected->files[i];
-        struct text head = {0};
-
-        text_print(&head, "%s{\"name\":", i > 0 ? "," : "");
-        text_quote(&head, file->name, strlen(file->name));
-        text_print(&head, ",\"type\":\"%s\",\"size\":%zu,\"data\":",
-                   media_type(file->name), file->size);
-        put(sink, head.data, head.len);
-        put_base64(sink, file->data, file->size);
-        put_string(sink, "}");
-        text_clear(&head);
-    }
+    sink_string(sink, "{\"name\":");
+    sink_quote(sink, file->name, strlen(file->name));
+    sink_print(sink, ",\"type\":\"%s\",\"size\":%zu,\"data\":\"",
+               media_type(file->name), file->size);
+    sink_base64(sink, file->data, file->size);
+    sink_string(sink, "\"}");
 }
 
 /* The calls for market data. */
 static void
-print_calls(const struct result *result, struct text *text)
+put_calls(const struct result *result, struct sink *sink)
 {
     for (size_t i = 0; i < result->call_count; i++) {
         const struct market_call *call = &result->calls[i];
 
-        text_print(text, "%s{\"path\":", i > 0 ? "," : "");
-        text_quote(text, call->path, strlen(call->path));
-        text_print(text, ",\"status\":%d,\"ms\":%" PRId64 ",\"cached\":%s}",
+        sink_print(sink, "%s{\"path\":", i > 0 ? "," : "");
+        sink_quote(sink, call->path, strlen(call->path));
+        sink_print(sink, ",\"status\":%d,\"ms\":%" PRId64 ",\"cached\":%s}",
                    call->status, call->ms, call->is_cached ? "true" : "false");
     }
 }
 
-/* What the run cost, and the end of the object. */
-static void
-print_costs(const struct ending *ending, const char *id, struct text *text)
+void
+reply_outcome(const struct result *result, uint64_t dropped,
+              struct sink *sink)
 {
-    text_print(text, ",\"exit_code\":");
-    if (ending->is_known && WIFEXITED(ending->wait_status))
-        text_print(text, "%d", WEXITSTATUS(ending->wait_status));
+    const struct span *value = &result->report.result;
+    const struct verdict *verdict = &result->verdict;
+
+    sink_print(sink, "\"output_dropped\":%" PRIu64 ",\"result\":", dropped);
+    if (value->at != NULL)
+        sink_bytes(sink, value->at, value->len);
     else
-        text_print(text, "null");
-    text_print(text, ",\"seconds\":%.3f,\"cpu_seconds\":%.3f,"
-               "\"peak_memory\":%zu,\"id\":\"%s\"}\n", ending->seconds,
+        sink_string(sink, "null");
+    sink_string(sink, ",\"error\":");
+    sink_string(sink, verdict->error.len > 0 ? verdict->error.data : "null");
+    sink_string(sink, ",\"notes\":[");
+    sink_bytes(sink, verdict->notes.data, verdict->notes.len);
+    sink_string(sink, "],\"market\":[");
+    put_calls(result, sink);
+    sink_string(sink, "]");
+}
+
+void
+reply_costs(const struct ending *ending, const char *id, struct sink *sink)
+{
+    sink_string(sink, "\"exit_code\":");
+    if (ending->is_known && WIFEXITED(ending->wait_status))
+        sink_print(sink, "%d", WEXITSTATUS(ending->wait_status));
+    else
+        sink_string(sink, "null");
+    sink_print(sink, ",\"seconds\":%.3f,\"cpu_seconds\":%.3f,"
+               "\"peak_memory\":%zu,\"id\":\"%s\"", ending->seconds,
                ending->cpu_seconds, ending->peak_memory, id);
 }
 
@@ -192,33 +123,29 @@ int
 reply_print(const struct result *result, const char *id, json_write *write,
             void *context)
 {
+    const struct collected *collected = &result->collected;
     struct sink sink = {write, context, 0};
-    const struct verdict *verdict = &result->verdict;
-    struct text text = {0};
+    struct text output = {0};
+    uint64_t dropped = capture_print(&result->output, &output);
 
-    put_string(&sink, "{\"output\":");
-    put_output(&sink, &result->output);
-
-    text_print(&text, ",\"result\":");
-    if (result->report.result.at != NULL)
-        text_raw(&text, result->report.result);
-    else
-        text_print(&text, "null");
-    text_print(&text, ",\"error\":%s,\"notes\":[%s],\"market\":[",
-               verdict->error.len > 0 ? verdict->error.data : "null",
-               verdict->notes.len > 0 ? verdict->notes.data : "");
-    print_calls(result, &text);
-    text_print(&text, "],\"figures\":[");
-    put(&sink, text.data, text.len);
-    put_figures(&sink, &result->collected);
-    put_string(&sink, "],\"files\":[");
-    put_files(&sink, &result->collected);
-    text_clear(&text);
-
-    text_print(&text, "]");
-    print_costs(&result->ending, id, &text);
-    put(&sink, text.data, text.len);
-    text_clear(&text);
+    sink_string(&sink, "{\"output\":");
+    sink_quote(&sink, output.len > 0 ? output.data : "", output.len);
+    text_clear(&output);
+    sink_string(&sink, ",");
+    reply_outcome(result, dropped, &sink);
+    sink_string(&sink, ",\"figures\":[");
+    for (size_t i = 0; i < collected->figure_count; i++) {
+        sink_string(&sink, i > 0 ? "," : "");
+        reply_figure(&collected->figures[i], &sink);
+    }
+    sink_string(&sink, "],\"files\":[");
+    for (size_t i = 0; i < collected->file_count; i++) {
+        sink_string(&sink, i > 0 ? "," : "");
+        reply_file(&collected->files[i], &sink);
+    }
+    sink_string(&sink, "],");
+    reply_costs(&result->ending, id, &sink);
+    sink_string(&sink, "}\n");
     return sink.rc;
 }
 

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include "clock.h"
+#include "events.h"
 #include "handover.h"
 #include "log.h"
 #include "usage.h"
@@ -31,6 +32,7 @@ struct run {
     const struct job *job;
     struct child *child;
     struct market *market;
+    struct events *events;
     struct result *result;
     struct text job_text;
     size_t job_sent;
@@ -255,11 +257,12 @@ wait_for_end(struct run *run)
             {child->report_fd, POLLIN, 0},
             {child->status_fd, POLLIN, 0},
             run->client,
+            events_poll(run->events, &run->result->output),
             {-1, 0, 0}, {-1, 0, 0},  /* MARKET_POLLED of the market's */
         };
 
-        market_poll(run->market, &polled[5]);
-        if (poll(polled, 5 + MARKET_POLLED, time_left(run)) > 0) {
+        market_poll(run->market, &polled[6]);
+        if (poll(polled, 6 + MARKET_POLLED, time_left(run)) > 0) {
             if (polled[0].revents != 0)
                 send_job(run);
             if (polled[1].revents != 0)
@@ -270,8 +273,10 @@ wait_for_end(struct run *run)
                 read_status(run);
             if (polled[4].revents != 0)
                 read_client(run, polled[4].revents);
-            if (polled[5].revents != 0 || polled[6].revents != 0)
-                market_step(run->market, &polled[5]);
+            if (polled[5].revents != 0)
+                events_step(run->events, &run->result->output);
+            if (polled[6].revents != 0 || polled[7].revents != 0)
+                market_step(run->market, &polled[6]);
         }
         check_clock(run);
     }
@@ -340,11 +345,12 @@ collect(struct run *run)
 int
 run_job(const struct config *config, const struct job *job,
         struct child *child, struct market *market, struct pollfd client,
-        struct result *result)
+        struct events *events, struct result *result)
 {
     struct run run = {
         .config = config, .job = job, .child = child, .market = market,
-        .result = result, .client = client, .started_ms = now_ms(),
+        .events = events, .result = result, .client = client,
+        .started_ms = now_ms(),
     };
 
     *result = (struct result){0};

@@ -19,6 +19,8 @@
 #include <poll.h>
 #include <stdbool.h>
 
+struct events;
+
 /* All that a reply tells. */
 struct result {
     struct capture output;
@@ -34,14 +36,15 @@ struct result {
 /*
  * Run the job in the child and wait for its end; kill it when its time is up,
  * when it takes too much, and when the client goes away. The child stays the
- * caller's to close, its process is dead. The market serves its calls.
+ * caller's to close, its process is dead. The market serves its calls; events
+ * (or NULL) tells what it prints meanwhile.
  *
  * Fills *result, for result_clear(). Returns 0; or -1 when nobody is left to
  * be told, with *result empty.
  */
 int run_job(const struct config *config, const struct job *job,
             struct child *child, struct market *market, struct pollfd client,
-            struct result *result);
+            struct events *events, struct result *result);
 
 void result_clear(struct result *result);
 

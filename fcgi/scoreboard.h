@@ -20,7 +20,8 @@ enum seat {
     SEAT_STATES
 };
 
-enum { SCOREBOARD_KINDS = 12, SCOREBOARD_TEXT = 256 };
+enum { SCOREBOARD_KINDS = 12, SCOREBOARD_TEXT = 256,
+       SCOREBOARD_ABOUT = 16 * 1024 };
 
 struct scoreboard {
     int64_t started_ms;
@@ -30,6 +31,8 @@ struct scoreboard {
     /* Written by the master alone; each ends in NUL at every moment. */
     char reason[SCOREBOARD_TEXT];  /* why nothing runs */
     char layers[SCOREBOARD_TEXT];  /* in force, blanks between them */
+    char about[SCOREBOARD_ABOUT];  /* what the warm zygote says of Python: a
+                                      JSON object, or empty */
     atomic_uint zygote_restarts, worker_restarts;
     atomic_ulong totals[SCOREBOARD_KINDS];  /* in the order of the names */
     int seat_count;

@@ -37,19 +37,17 @@ add_seats(cJSON *object, const struct scoreboard *scoreboard,
     cJSON_AddNumberToObject(runs, "max", config->max_runs);
 }
 
-static void
-add_isolation(cJSON *object, const struct scoreboard *scoreboard,
-              const struct config *config)
+cJSON *
+status_layers(const struct scoreboard *scoreboard)
 {
-    cJSON *isolation = cJSON_AddObjectToObject(object, "isolation"), *layers;
+    cJSON *layers = cJSON_CreateArray();
     char text[SCOREBOARD_TEXT], *next = text, *name;
 
-    cJSON_AddStringToObject(isolation, "configured", config->isolation);
-    layers = cJSON_AddArrayToObject(isolation, "layers");
     memcpy(text, scoreboard->layers, sizeof(text));
     while ((name = strsep(&next, " ")) != NULL)
         if (*name != '\0')
             cJSON_AddItemToArray(layers, cJSON_CreateString(name));
+    return layers;
 }
 
 void
@@ -73,6 +71,8 @@ status_print(const struct scoreboard *scoreboard, const struct config *config,
     part = cJSON_AddObjectToObject(object, "restarts");
     cJSON_AddNumberToObject(part, "zygote", scoreboard->zygote_restarts);
     cJSON_AddNumberToObject(part, "worker", scoreboard->worker_restarts);
-    add_isolation(object, scoreboard, config);
+    part = cJSON_AddObjectToObject(object, "isolation");
+    cJSON_AddStringToObject(part, "configured", config->isolation);
+    cJSON_AddItemToObject(part, "layers", status_layers(scoreboard));
     reply_object(object, text);
 }

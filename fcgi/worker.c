@@ -1,5 +1,8 @@
 #include "worker.h"
 
+#include "about.h"
+#include "events.h"
+#include "html.h"
 #include "log.h"
 #include "market.h"
 #include "ready.h"
@@ -26,6 +29,28 @@ enum { ID_MAX = 64 };
 
 enum outcome { RAN_WELL = 0, RAN_BADLY = 1, NOT_RUN = 2 };
 
+/* Of a run's reply, in the order of preference; as Accept has them. */
+enum form { FORM_NONE = -1, FORM_JSON, FORM_HTML, FORM_EVENTS, FORMS };
+
+static const char *const forms[FORMS] = {
+    "application/json", "text/html", "text/event-stream",
+};
+
+/* A request for a run, and what its reply is made with. */
+struct answer {
+    struct http *http;
+    enum form form;
+    char id[ID_MAX + 1];
+    struct events events;  /* of FORM_EVENTS */
+};
+
+static enum form
+choose_form(const struct http *http)
+{
+    return (enum form)http_choose(http_param(http, "HTTP_ACCEPT"), forms,
+                                  FORMS);
+}
+
 static void
 make_problem(struct problem *problem, int status, const char *title,
              const char *detail)
@@ -36,11 +61,27 @@ make_problem(struct problem *problem, int status, const char *title,
 }
 
 static void
+begin_page(struct http *http, int status, const char *header)
+{
+    struct text headers = {0};
+
+    text_print(&headers, "%s%s%s", html_policy, header != NULL ? "\r\n" : "",
+               header != NULL ? header : "");
+    http_begin(http, status, "text/html; charset=utf-8", headers.data);
+    text_clear(&headers);
+}
+
+static void
 send_problem(struct http *http, const struct problem *problem,
              const char *header)
 {
     struct text text = {0};
 
+    if (choose_form(http) == FORM_HTML) {
+        begin_page(http, problem->status, header);
+        html_problem(problem, http_write, http);
+        return;
+    }
     reply_problem(problem, &text);
     http_begin(http, problem->status, "application/problem+json", header);
     http_write(http, text.data, text.len);
@@ -111,12 +152,42 @@ serve_status(const struct worker *worker, struct http *http)
     send_status(http, true, &text);
 }
 
+static void
+serve_about(const struct worker *worker, struct http *http)
+{
+    struct text text = {0};
+
+    about_print(worker->scoreboard, worker->config, &text);
+    send_status(http, true, &text);
+}
+
+static void
+serve_tool(const struct worker *worker, struct http *http)
+{
+    struct text text = {0};
+
+    about_tool(worker->config, &text);
+    send_status(http, true, &text);
+}
+
+static void
+serve_openapi(const struct worker *worker, struct http *http)
+{
+    struct text text = {0};
+
+    about_openapi(worker->config, &text);
+    send_status(http, true, &text);
+}
+
 static const struct page {
     const char *path;
     void (*serve)(const struct worker *worker, struct http *http);
 } pages[] = {
     {"/healthz", serve_health},
     {"/status", serve_status},
+    {"/about", serve_about},
+    {"/tool.json", serve_tool},
+    {"/openapi.json", serve_openapi},
 };
 
 /* The page of that path, below any prefix that the responder is mapped to. */
@@ -148,8 +219,8 @@ serve_other(const struct worker *worker, struct http *http,
         page->serve(worker, http);
     } else if (is_get) {
         make_problem(&problem, 404, "Not Found", "There is nothing to GET "
-                     "here but /healthz and /status; a program is run by "
-                     "POST.");
+                     "here but /healthz, /status, /about, /tool.json and "
+                     "/openapi.json; a program is run by POST.");
         send_problem(http, &problem, NULL);
     } else {
         make_problem(&problem, 405, "Method Not Allowed", page != NULL
@@ -292,44 +363,72 @@ log_calls(const struct worker *worker, const char *id)
     }
 }
 
-static enum outcome
-send_result(struct http *http, const struct result *result, const char *id)
+/* An event stream begins before there is anything to tell. */
+static void
+begin_events(struct answer *answer)
 {
-    char header[ID_MAX + 16];
+    char header[ID_MAX + 64];
 
-    snprintf(header, sizeof(header), "X-Run-Id: %s", id);
-    http_begin(http, 200, "application/json", header);
-    if (reply_print(result, id, http_write, http) == -1)
-        log_info("run %s: the client left before the end of the reply", id);
+    snprintf(header, sizeof(header), "X-Run-Id: %s\r\n"
+             "X-Accel-Buffering: no", answer->id);  /* else nginx keeps it */
+    http_begin(answer->http, 200, forms[FORM_EVENTS], header);
+    events_begin(&answer->events, answer->http);
+}
+
+static enum outcome
+send_result(struct answer *answer, const struct job *job,
+            const struct result *result)
+{
+    struct http *http = answer->http;
+    char header[ID_MAX + 16];
+    int rc;
+
+    snprintf(header, sizeof(header), "X-Run-Id: %s", answer->id);
+    if (answer->form == FORM_EVENTS) {
+        rc = events_end(&answer->events, result, answer->id);
+    } else if (answer->form == FORM_HTML) {
+        begin_page(http, 200, header);
+        rc = html_reply(result, job->code, answer->id, http_write, http);
+    } else {
+        http_begin(http, 200, forms[FORM_JSON], header);
+        rc = reply_print(result, answer->id, http_write, http);
+    }
+    if (rc == -1)
+        log_info("run %s: the client left before the end of the reply",
+                 answer->id);
     return result->verdict.error.len == 0 ? RAN_WELL : RAN_BADLY;
 }
 
 /* Take a child, run the job in it, tell what came of it. Returns as
  * take_child() does; sets *outcome when there is one. */
 static int
-run_and_reply(const struct worker *worker, struct http *http,
-              const struct job *job, const char *id, enum outcome *outcome,
+run_and_reply(const struct worker *worker, struct answer *answer,
+              const struct job *job, enum outcome *outcome,
               struct problem *problem)
 {
+    bool is_live = answer->form == FORM_EVENTS;
     struct child child;
     struct result result;
-    int rc = take_child(worker, http, job, &child, problem);
+    int rc = take_child(worker, answer->http, job, &child, problem);
 
     if (rc != 0)
         return rc;
+    if (is_live)
+        begin_events(answer);
     take_seat(worker, SEAT_RUNNING);
     rc = run_job(worker->config, job, &child, worker->market,
-                 http_client(http), &result);
+                 http_client(answer->http),
+                 is_live ? &answer->events : NULL, &result);
     take_seat(worker, SEAT_BUSY);
-    log_calls(worker, id);
+    log_calls(worker, answer->id);
     if (rc == 0) {
         scoreboard_count(worker->scoreboard, result.verdict.kind);
-        log_run(&result, id);
-        *outcome = send_result(http, &result, id);
+        log_run(&result, answer->id);
+        *outcome = send_result(answer, job, &result);
         result_clear(&result);
     } else {
         scoreboard_count(worker->scoreboard, KIND_ABANDONED);
-        log_info("run %s: ended, since the client left", id);
+        log_info("run %s: ended, since the client left", answer->id);
     }
     child_close(&child);
     return 0;
@@ -337,9 +436,10 @@ run_and_reply(const struct worker *worker, struct http *http,
 
 /* One program: read it, check it, run it; or say why not. */
 static enum outcome
-serve_run(const struct worker *worker, struct http *http, const char *id)
+serve_run(const struct worker *worker, struct answer *answer)
 {
     const struct config *config = worker->config;
+    struct http *http = answer->http;
     enum outcome outcome = NOT_RUN;
     struct problem problem;
     struct job job = {0};
@@ -350,14 +450,15 @@ serve_run(const struct worker *worker, struct http *http, const char *id)
     if (rc == 0)
         rc = parse(config, http, body, len, &job, &problem);
     if (rc == 0)
-        rc = run_and_reply(worker, http, &job, id, &outcome, &problem);
+        rc = run_and_reply(worker, answer, &job, &outcome, &problem);
     if (rc == -2)
         scoreboard_count(worker->scoreboard, KIND_ABANDONED);
     if (rc == -1) {
         scoreboard_count(worker->scoreboard, problem.status == 503
                                                  ? KIND_UNAVAILABLE
                                                  : KIND_REFUSED);
-        log_info("request %s: %d %s", id, problem.status, problem.detail);
+        log_info("request %s: %d %s", answer->id, problem.status,
+                 problem.detail);
         send_problem(http, &problem, problem.status == 503 ? "Retry-After: 2"
                                                            : NULL);
     }
@@ -374,27 +475,28 @@ serve(const struct worker *worker, struct http *http)
 {
     const char *method = http_param(http, "REQUEST_METHOD");
     const char *path = http_param(http, "PATH_INFO");
+    struct answer answer = {.http = http, .form = choose_form(http)};
     const struct page *page;
     struct problem problem;
-    char id[ID_MAX + 1];
 
-    find_id(http, id);
+    find_id(http, answer.id);
     if (path == NULL || *path == '\0')
         path = http_param(http, "SCRIPT_NAME");
     if (http->front == HTTP_STDIO)
-        return serve_run(worker, http, id);
+        return serve_run(worker, &answer);
     page = find_page(path);
     if (method == NULL || strcmp(method, "POST") != 0 || page != NULL) {
         serve_other(worker, http, method, page);
         return NOT_RUN;
     }
-    if (!http_accepts(http_param(http, "HTTP_ACCEPT"), "application/json")) {
+    if (answer.form == FORM_NONE) {
         make_problem(&problem, 406, "Not Acceptable", "The reply of a run is "
-                     "application/json; Accept does not allow that.");
+                     "application/json, text/html or text/event-stream; "
+                     "Accept allows none of them.");
         send_problem(http, &problem, NULL);
         return NOT_RUN;
     }
-    return serve_run(worker, http, id);
+    return serve_run(worker, &answer);
 }
 
 void

@@ -7,6 +7,7 @@ the responder's socket directly.
 """
 
 import base64
+import functools
 import json
 import os
 import pathlib
@@ -19,6 +20,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+
+import jsonschema
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BUILD = TOP / "build"
@@ -67,6 +70,13 @@ def title(pid):
     except OSError:
         return ""
     return line.replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def schema(openapi, name):
+    """A validator of one of the schemas in an OpenAPI description."""
+    return jsonschema.Draft202012Validator(
+        {"$ref": f"#/components/schemas/{name}",
+         "components": openapi["components"]})
 
 
 class Reply:
@@ -217,7 +227,12 @@ class Service:
         """Run a program; give its reply, which must be a 200."""
         answer = self.post({"code": code, **members})
         assert answer.status == 200, (answer.status, answer.body[:500])
+        self.reply_schema.validate(answer.json)
         return answer.json
+
+    @functools.cached_property
+    def reply_schema(self):
+        return schema(self.get("/openapi.json").json, "Reply")
 
     # What it is made of
 

@@ -5,6 +5,7 @@
  * all that the contract promises.
  */
 
+#include "html.h"
 #include "reply.h"
 
 #include <stdlib.h>
@@ -263,15 +264,15 @@ check_capture(const struct capture *capture)
 }
 
 /* A reader that goes away after so many bytes. */
-struct sink {
+struct reader {
     size_t room;
     bool is_broken;
 };
 
 static int
-sink_write(void *context, const char *text, size_t len)
+reader_write(void *context, const char *text, size_t len)
 {
-    struct sink *sink = context;
+    struct reader *sink = context;
 
     (void)text;
     must(!sink->is_broken);
@@ -287,13 +288,17 @@ static void
 check_printing(const struct result *result, uint8_t choice)
 {
     struct text text = {0};
-    struct sink sink = {0};
+    struct reader sink = {0};
 
     must(reply_print(result, "0123", text_add, &text) == 0);
     check_reply(&text, result);
     sink.room = text.len * choice / 256;
-    must(reply_print(result, "0123", sink_write, &sink) == -1);
+    must(reply_print(result, "0123", reader_write, &sink) == -1);
     must(sink.is_broken);
+    text_clear(&text);
+    must(html_reply(result, (struct span){"\"1\\n2\"", 6}, "0123", text_add,
+                    &text) == 0);
+    must(memchr(text.data, '\0', text.len) == NULL);
     text_clear(&text);
 }
 

@@ -408,6 +408,95 @@ a_tiny_max_is_kept_to(void **state)
     }
 }
 
+/*** Told while more is to come ***/
+
+/* Append a string's inside as json_quote() has it. */
+static void
+quote_inside(const char *data, size_t len, struct text *text)
+{
+    struct text quoted = {0};
+
+    json_quote(len > 0 ? data : "", len, text_add, &quoted);
+    text_add(text, quoted.data + 1, quoted.len - 2);
+    text_clear(&quoted);
+}
+
+/*
+ * Tell what is whole after each piece that comes, and in the end the rest of
+ * what is printed: it is the same as all at once.
+ */
+static void
+assert_told_as_printed(const char *data, size_t len, size_t max)
+{
+    struct text told = {0}, all = {0}, kept = {0};
+    struct capture capture;
+    size_t at = 0;
+
+    capture_init(&capture, max);
+    for (size_t step; len > 0; data += step, len -= step) {
+        size_t most = 8 + below(16), whole;
+
+        step = 1 + below(len < 7 ? len : 7);
+        capture_add(&capture, data, step);
+        whole = capture_whole(&capture, at, most);
+        assert_true(whole <= most);
+        quote_inside(capture.data + at, whole, &told);
+        at += whole;
+    }
+    capture_print(&capture, &kept);
+    assert_true(at <= kept.len);
+    quote_inside(kept.data + at, kept.len - at, &told);
+    quote_inside(kept.data, kept.len, &all);
+    assert_int_equal(told.len, all.len);
+    assert_memory_equal(told.data, all.data, all.len);
+    capture_clear(&capture);
+    text_clear(&told);
+    text_clear(&all);
+    text_clear(&kept);
+}
+
+static void
+what_is_told_early_is_what_is_printed(void **state)
+{
+    static const unsigned char bytes[] = {
+        'a', 0, 0x80, 0xbf, 0xc3, 0xa9, 0xe2, 0x82, 0xf0, 0x9f, 0xff,
+    };
+    char data[ROOM];
+
+    (void)state;
+    seed = 11;
+    for (size_t i = 0; i < COUNT(maxes); i++) {
+        for (int round = 0; round < 200; round++) {
+            size_t len = 1 + below(3 * maxes[i]);
+
+            fill_utf8(data, len);
+            assert_told_as_printed(data, len, maxes[i]);
+            for (size_t byte = 0; byte < len; byte++)
+                data[byte] = (char)bytes[below(sizeof(bytes))];
+            assert_told_as_printed(data, len, maxes[i]);
+        }
+    }
+}
+
+static void
+all_of_the_head_can_be_told_at_once(void **state)
+{
+    struct capture capture;
+
+    (void)state;
+    capture_init(&capture, 16);
+    assert_int_equal(capture_whole(&capture, 0, 100), 0);
+    capture_add(&capture, "abc\xc3", 4);
+    assert_int_equal(capture_whole(&capture, 0, 100), 3);
+    assert_int_equal(capture_whole(&capture, 3, 100), 0);
+    capture_add(&capture, "\xa9wxyz", 5);
+    assert_int_equal(capture_whole(&capture, 3, 100), 6);
+    capture_add(&capture, "12345678", 8);  /* 12 of them are the head */
+    assert_int_equal(capture_whole(&capture, 9, 100), 3);
+    assert_int_equal(capture_whole(&capture, 12, 100), 0);
+    capture_clear(&capture);
+}
+
 int
 main(void)
 {
@@ -425,6 +514,8 @@ main(void)
         cmocka_unit_test(nuls_are_bytes_as_any),
         cmocka_unit_test(a_long_output_is_counted),
         cmocka_unit_test(a_tiny_max_is_kept_to),
+        cmocka_unit_test(what_is_told_early_is_what_is_printed),
+        cmocka_unit_test(all_of_the_head_can_be_told_at_once),
     };
 
     return cmocka_run_group_tests_name("capture", tests, NULL, NULL);

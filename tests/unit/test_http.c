@@ -21,7 +21,7 @@ static bool
 accepts(const char *accept, const char *type)
 {
     char *exact = accept != NULL ? strdup(accept) : NULL;
-    bool does = http_accepts(exact, type);
+    bool does = http_choose(exact, &type, 1) == 0;
 
     free(exact);
     return does;
@@ -282,6 +282,41 @@ a_long_header_is_read_to_its_end(void **state)
     free(accept);
 }
 
+/*** Which of several ***/
+
+static void
+the_most_wanted_type_is_chosen(void **state)
+{
+    static const char *const types[] = {
+        "application/json", "text/html", "text/event-stream",
+    };
+    static const struct {
+        const char *accept;
+        int chosen;
+    } rows[] = {
+        {NULL, 0}, {"", 0}, {"*/*", 0}, {"*/*;q=0.1", 0},
+        {"text/html", 1}, {"text/event-stream", 2}, {"text/*", 1},
+        {"text/html;q=0.5, application/json;q=0.4", 1},
+        {"text/html;q=0.4, application/json;q=0.5", 0},
+        {"text/event-stream;q=0.9, text/html;q=0.8, */*;q=0.7", 2},
+        /* Among equals the one that is named, then the first. */
+        {"text/html, application/json", 0},
+        {"text/event-stream, text/html", 1},
+        {"text/html, */*", 1}, {"*/*, text/event-stream", 2},
+        {"application/*, text/event-stream", 2},
+        {"application/*, text/*", 0},
+        {"text/*, text/html;q=0", 2}, {"*/*, application/json;q=0.9", 1},
+        {"image/png", -1}, {"*/*;q=0", -1},
+        {"application/json;q=0, text/*;q=0", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (http_choose(rows[i].accept, types, COUNT(types)) !=
+            rows[i].chosen)
+            fail_msg("%s", rows[i].accept);
+}
+
 int
 main(void)
 {
@@ -299,6 +334,7 @@ main(void)
         cmocka_unit_test(near_misses_cover_nothing),
         cmocka_unit_test(garbage_covers_nothing),
         cmocka_unit_test(a_long_header_is_read_to_its_end),
+        cmocka_unit_test(the_most_wanted_type_is_chosen),
     };
 
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);

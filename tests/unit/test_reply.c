@@ -450,16 +450,16 @@ base64_is_right_around_a_piece(void **state)
 /*** A reader that goes away ***/
 
 /* Takes so many bytes, and breaks then. */
-struct sink {
+struct reader {
     size_t room;
     bool is_broken;
     int calls_after;
 };
 
 static int
-sink_write(void *context, const char *text, size_t len)
+reader_write(void *context, const char *text, size_t len)
 {
-    struct sink *sink = context;
+    struct reader *sink = context;
 
     (void)text;
     sink->calls_after += sink->is_broken;
@@ -481,9 +481,9 @@ printing_stops_where_the_sink_breaks(void **state)
     result_combine(&result, COMBINATIONS - 1);
     print(&result, &text);
     for (size_t room = 0; room <= text.len; room++) {
-        struct sink sink = {.room = room};
+        struct reader sink = {.room = room};
 
-        assert_int_equal(reply_print(&result, "id-1", sink_write, &sink),
+        assert_int_equal(reply_print(&result, "id-1", reader_write, &sink),
                          room < text.len ? -1 : 0);
         assert_int_equal(sink.is_broken, room < text.len);
         assert_int_equal(sink.calls_after, 0);
@@ -503,9 +503,9 @@ printing_stops_between_pieces_of_a_file(void **state)
     result_init(&result);
     result.collected = (struct collected){.files = &file, .file_count = 1};
     for (size_t room = PIECE; room < 4 * PIECE; room += PIECE / 2) {
-        struct sink sink = {.room = room};
+        struct reader sink = {.room = room};
 
-        assert_int_equal(reply_print(&result, "id-1", sink_write, &sink), -1);
+        assert_int_equal(reply_print(&result, "id-1", reader_write, &sink), -1);
         assert_int_equal(sink.calls_after, 0);
     }
     forget(&result);
