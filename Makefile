@@ -50,15 +50,17 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
 	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
 	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
-	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx
+	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx \
+	libjs-codemirror
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
 	python3-hypothesis python3-requests python3-jsonschema fcgiwrap \
-	spawn-fcgi procps binutils curl
+	spawn-fcgi procps binutils curl python3-selenium chromium \
+	chromium-driver
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 
-.PHONY: help all deps run test check bench curves fuzz clean test-deps \
-	bench-deps fuzz-deps
+.PHONY: help all deps run test check bench curves fuzz pictures clean \
+	test-deps bench-deps fuzz-deps
 .DEFAULT_GOAL = help
 
 help: ## list what can be made
@@ -77,6 +79,10 @@ test: test-deps ## install what is missing, build, and run all tests
 		$(BUILD)/test/_sandbox.so check
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
 		-n 2 --dist loadfile tests
+
+pictures: test-deps ## take the pictures of the page anew
+	@$(MAKE) --no-print-directory -s all
+	@$(PYTHON) -B tests/page/screenshots.py tests/page
 
 deps: ## install the Debian packages that are missing, naming them first
 	@nginx/install-missing $(DEPENDENCIES)
