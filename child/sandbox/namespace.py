@@ -27,6 +27,8 @@ LIBRARIES = {
     "tabulate": "tabulate",
 }
 
+#: The run's working directory, with its files.
+WORK = "/work"
 #: Where the program's source stands; private to the run.
 MAIN_FILE = "/tmp/main.py"
 
@@ -48,10 +50,13 @@ def prepare(wanted=lambda name, library: True):
     module = sys.modules["__main__"]
     module.__file__ = MAIN_FILE
     module.__loader__ = None
+    sys.argv = ["main.py"]
     for name, library in LIBRARIES.items():
         if wanted(name, library):
             module.__dict__[name] = importlib.import_module(library)
     module.__dict__.update(helpers(wanted))
+    if "fmp" in module.__dict__:
+        sys.modules["fmp"] = module.__dict__["fmp"]  # for `import fmp`
 
 
 def fill(code, context):
@@ -65,11 +70,8 @@ def fill(code, context):
     if names.get("__file__") != MAIN_FILE:
         words = set(re.findall(r"\w+", code))
         prepare(lambda name, library: library in sys.modules or name in words)
-    # So that `import fmp` works too; a module of the program's own wins.
     if os.access("fmp.py", os.F_OK) or os.access("fmp", os.F_OK):
-        sys.modules.pop("fmp", None)
-    elif "fmp" in names:
-        sys.modules["fmp"] = names["fmp"]
+        sys.modules.pop("fmp", None)  # a module of the program's own wins
     names["context"] = context
     names.update(context)
     return names

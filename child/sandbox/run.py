@@ -24,7 +24,7 @@ import threading
 from multiprocessing import util
 
 from sandbox import errors, figures, namespace, office
-from sandbox.namespace import MAIN_FILE, fill
+from sandbox.namespace import MAIN_FILE, WORK, fill
 
 REPORT_FD = 3
 RESULT_MAX = 64 * 1024  # bytes
@@ -49,7 +49,6 @@ def rehearse():
     met, where a type's method is. What a run would write, it need not when
     it is there already, in memory that all runs share.
     """
-    path = sys.path[0]
     limits = {"figures": 0, "figure_pixels": 0, "figure_bytes": 0}
     for _ in range(REHEARSALS):
         job, _ = decode(encode({"code": "print('', end='')", "context": {}}))
@@ -59,7 +58,6 @@ def rehearse():
         flush_files()
         encode(run.report)
         reseed()
-    sys.path[0] = path
     os.unlink(MAIN_FILE)
 
 
@@ -170,8 +168,8 @@ class Run:
     def run_code(self):
         """Run the source, then main() where it was left to us."""
         names = fill(self.code, self.context)
-        sys.argv = ["main.py"]
-        sys.path[0] = os.getcwd()  # as for a script; till now ours was there
+        if sys.path[0] != WORK:
+            sys.path[0] = WORK  # as for a script; till now ours was there
         write_file(MAIN_FILE, self.code.encode())
         body, last = self.compile()
         if "matplotlib" in sys.modules:
