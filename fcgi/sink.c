@@ -44,18 +44,38 @@ sink_quote(struct sink *sink, const char *data, size_t len)
         sink->rc = json_quote(data, len, sink->write, sink->context);
 }
 
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Two letters for 12 bits at a time are half as many steps. */
+struct pair {
+    char letters[2];
+};
+
+static const struct pair *
+letter_pairs(void)
+{
+    static struct pair pairs[1 << 12];
+
+    if (pairs[0].letters[0] == '\0')
+        for (unsigned int bits = 0; bits < 1 << 12; bits++)
+            pairs[bits] = (struct pair){{letters[bits >> 6],
+                                         letters[bits & 63]}};
+    return pairs;
+}
+
 static size_t
 encode_base64(const unsigned char *data, size_t size, char *to)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const struct pair *pairs = letter_pairs();
     char *start = to;
 
-    for (; size >= 3; size -= 3, data += 3) {
-        *to++ = letters[data[0] >> 2];
-        *to++ = letters[(data[0] & 3) << 4 | data[1] >> 4];
-        *to++ = letters[(data[1] & 15) << 2 | data[2] >> 6];
-        *to++ = letters[data[2] & 63];
+    for (; size >= 3; size -= 3, data += 3, to += 4) {
+        unsigned int bits = (unsigned int)(data[0] << 16 | data[1] << 8 |
+                                           data[2]);
+
+        memcpy(to, &pairs[bits >> 12], 2);
+        memcpy(to + 2, &pairs[bits & 0xfff], 2);
     }
     if (size > 0) {
         unsigned char second = size == 2 ? data[1] : 0;
