@@ -60,15 +60,6 @@ form_open_urlencoded(struct form *form, struct span body)
     *form = (struct form){.body = body};
 }
 
-static int
-hex_digit(char byte)
-{
-    return byte >= '0' && byte <= '9'   ? byte - '0'
-           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
-           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
-                                        : -1;
-}
-
 /* The byte that the %XX at text stands for, or -1. */
 static int
 escaped_byte(const char *text, const char *end)

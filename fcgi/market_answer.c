@@ -46,15 +46,6 @@ market_answer_clear(struct market_answer *answer)
 
 /*** The key's traces ***/
 
-static int
-hex_digit(char byte)
-{
-    return byte >= '0' && byte <= '9'   ? byte - '0'
-           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
-           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
-                                        : -1;
-}
-
 /* The number that count hexadecimal digits make, or -1. */
 static int
 hex_number(const char *text, size_t count)

@@ -86,3 +86,12 @@ text_clear(struct text *text)
     free(text->data);
     *text = (struct text){0};
 }
+
+int
+hex_digit(char byte)
+{
+    return byte >= '0' && byte <= '9'   ? byte - '0'
+           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                        : -1;
+}

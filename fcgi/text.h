@@ -36,4 +36,7 @@ void text_clear(struct text *text);
 void *must_alloc(size_t size);
 char *must_copy(const char *string);
 
+/* What a hexadecimal digit stands for, or -1. */
+int hex_digit(char byte);
+
 #endif
