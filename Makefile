@@ -55,7 +55,7 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
 	python3-hypothesis python3-requests python3-jsonschema fcgiwrap \
 	spawn-fcgi procps binutils curl python3-selenium chromium \
-	chromium-driver
+	chromium-driver jq nodejs php-cli php-curl apache2 lighttpd iproute2
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 

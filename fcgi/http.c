@@ -358,6 +358,23 @@ http_end_live(struct http *http)
     return http->is_broken ? -1 : 0;
 }
 
+/* A body that was not read has the server's end of a socket reset when we end,
+ * and the reply is lost with it (Apache's mod_cgid). */
+static void
+discard_rest(void)
+{
+    const struct timeval timeout = {.tv_sec = 5};
+    char *chunk = must_alloc(CHUNK);
+
+    if (setsockopt(STDIN_FILENO, SOL_SOCKET, SO_RCVTIMEO, &timeout,
+                   sizeof(timeout)) == 0) {
+        shutdown(STDOUT_FILENO, SHUT_WR);
+        while (recv(STDIN_FILENO, chunk, CHUNK, 0) > 0)
+            ;
+    }
+    free(chunk);
+}
+
 void
 http_finish(struct http *http)
 {
@@ -367,6 +384,8 @@ http_finish(struct http *http)
         shutdown(http->fastcgi.ipcFd, SHUT_RDWR);
     if (http->front == HTTP_FASTCGI)
         FCGX_Finish_r(&http->fastcgi);
+    if (http->front == HTTP_CGI)
+        discard_rest();
     guard(-1, 0);
 }
 

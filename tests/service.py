@@ -140,6 +140,9 @@ class Service:
             self.responder = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
+        self.wait_until_listening()
+
+    def wait_until_listening(self):
         wait_for(self.socket.exists, what="the socket")
 
     def stage(self):
