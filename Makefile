@@ -14,12 +14,12 @@ WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 HARDENING = -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
 	-fstack-clash-protection -fPIE
 BASE = -std=gnu11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ifcgi -Ichild \
-	-I$(BUILD)/data $(WARNINGS) -MMD -MP
+	-I$(BUILD)/data $(WARNINGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=.
 LDFLAGS = -pie -Wl,-z,relro,-z,now
 
 FCGI = main config master cgroup worker http request form json report \
 	verdict capture collect run ready usage sink reply html events status \
-	about listen scoreboard log text machine siphash market market_request \
+	metrics about listen scoreboard log text machine siphash market market_request \
 	market_answer market_policy market_fetch market_cache market_rate \
 	market_key
 CHILD = main zygote confine leaf root filter probe python native png memory \
@@ -29,7 +29,7 @@ DATA = $(patsubst %,$(BUILD)/data/%.inc,openapi.json tool.json reply.css \
 	reply.css.sha256)
 # What takes memory and gives memory, and is tested so.
 PURE = config request form json report verdict capture sink reply html \
-	status about scoreboard log text machine siphash market_request \
+	status metrics about scoreboard log text machine siphash market_request \
 	market_answer market_policy
 
 FCGI_FLAGS = $(shell pkg-config --cflags gmime-3.0)
@@ -52,15 +52,18 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
 	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx \
 	libjs-codemirror
-TEST_DEPENDENCIES = libcmocka-dev python3-pytest python3-pytest-xdist \
+TEST_DEPENDENCIES = libcmocka-dev python3-prometheus-client python3-pytest python3-pytest-xdist \
 	python3-hypothesis python3-requests python3-jsonschema fcgiwrap \
 	spawn-fcgi procps binutils curl python3-selenium chromium \
 	chromium-driver jq nodejs php-cli php-curl apache2 lighttpd iproute2
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
+LINT_DEPENDENCIES = clang clang-tidy cppcheck shellcheck pyflakes3 nodejs \
+	prometheus
 
 .PHONY: help all deps run test check bench curves fuzz pictures clean \
-	test-deps bench-deps fuzz-deps
+	test-deps bench-deps fuzz-deps lint-deps lint valgrind sanitize \
+	reproducible
 .DEFAULT_GOAL = help
 
 help: ## list what can be made
@@ -96,6 +99,9 @@ bench-deps:
 fuzz-deps:
 	@nginx/install-missing $(DEPENDENCIES) $(FUZZ_DEPENDENCIES)
 
+lint-deps:
+	@nginx/install-missing $(DEPENDENCIES) $(LINT_DEPENDENCIES)
+
 clean: ## remove build/
 	rm -rf $(BUILD)
 
@@ -105,18 +111,20 @@ FCGI_OBJECTS = $(FCGI:%=$(BUILD)/fcgi/%.o) $(SHARED:%=$(BUILD)/child/%.o)
 CHILD_OBJECTS = $(CHILD:%=$(BUILD)/child/%.o) $(SHARED:%=$(BUILD)/child/%.o)
 
 $(BUILD)/sandbox-fcgi: $(FCGI_OBJECTS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(FCGI_LIBS)
+	$(CC) $(LDFLAGS) $(FCGI_SANITIZE) -o $@ $^ $(FCGI_LIBS)
 
 $(BUILD)/sandbox-child: $(CHILD_OBJECTS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CHILD_LIBS)
+	$(CC) $(LDFLAGS) $(CHILD_SANITIZE) -o $@ $^ $(CHILD_LIBS)
 
 $(BUILD)/fcgi/%.o: fcgi/%.c | $(DATA)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(FCGI_FLAGS) -c -o $@ $<
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(FCGI_SANITIZE) $(FCGI_FLAGS) \
+		-c -o $@ $<
 
 $(BUILD)/child/%.o: child/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_FLAGS) -c -o $@ $<
+	$(CC) $(BASE) $(HARDENING) $(CFLAGS) $(CHILD_SANITIZE) $(CHILD_FLAGS) \
+		-c -o $@ $<
 
 # Text that programs hold: as C strings, and what a browser knows a style by.
 .SECONDARY: $(DATA)
@@ -135,7 +143,8 @@ $(BUILD)/%/png.o: CFLAGS += -O3
 $(BUILD)/python/.done: $(PACKAGE)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	cd child && cp --parents $(PACKAGE:child/%=%) $(abspath $(@D))
-	$(PYTHON) -m compileall -q $(@D)/sandbox
+	$(PYTHON) -m compileall -q -s $(@D) --invalidation-mode unchecked-hash \
+		$(@D)/sandbox
 	@touch $@
 
 # matplotlib's list of fonts, which takes it seconds to make.
@@ -247,5 +256,80 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(PURE:%=fcgi/%.c) | $(DATA)
 	clang $(BASE) $(FCGI_FLAGS) -MF $@.d -g -O1 \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ \
 		$(filter %.c,$^) $(FCGI_LIBS)
+
+### Lint: what the usual tools find, each as an error
+
+# fanalyzer does not see that what is allocated is handed on; the sanitizers and
+# valgrind do.
+ANALYZER = -fanalyzer -Wno-analyzer-malloc-leak -Werror
+LINT_FLAGS = $(filter-out -MMD -MP,$(BASE)) $(FCGI_FLAGS) $(CHILD_FLAGS)
+# Programs for a run, where names are that nobody has imported.
+PROGRAMS = tests/cases/% tests/escape/attacks/% tests/escape/prelude.py \
+	tests/market/programs/% tests/bench/preamble.py tests/bench/curves_plot.py
+LINTED = $(patsubst %.c,$(BUILD)/lint/%.done,$(wildcard fcgi/*.c child/*.c))
+
+lint: lint-deps ## look for faults with analyzers and linters
+	@$(MAKE) --no-print-directory -s all $(LINTED)
+	cppcheck -q --std=c11 --enable=warning,performance,portability \
+		--error-exitcode=1 --inline-suppr --library=tests/cppcheck.xml \
+		-D_GNU_SOURCE -D__GNUC__ -DVERSION='""' -Ifcgi -Ichild \
+		-I$(BUILD)/data fcgi child
+	shellcheck $$(grep -rlI '^#!/bin/\(ba\)\?sh' .ci nginx tests)
+	pyflakes3 $(filter-out $(PROGRAMS),$(shell find child nginx tests \
+		-name '*.py'))
+	@mkdir -p $(BUILD)/lint
+	for script in nginx/html/*.js; do \
+		cp $$script $(BUILD)/lint/module.mjs && \
+		node --check $(BUILD)/lint/module.mjs || exit 1; \
+	done
+	GATEWAY_INTERFACE=CGI/1.1 REQUEST_METHOD=GET SCRIPT_NAME=/metrics \
+		$(BUILD)/sandbox-fcgi --config /dev/null </dev/null | \
+		sed '1,/^\r$$/d' >$(BUILD)/lint/metrics
+	test -s $(BUILD)/lint/metrics
+	promtool check metrics <$(BUILD)/lint/metrics
+
+$(BUILD)/lint/%.done: %.c $(wildcard fcgi/*.h child/*.h) .clang-tidy | $(DATA)
+	@mkdir -p $(@D)
+	gcc $(LINT_FLAGS) -O2 $(ANALYZER) -c -o /dev/null $<
+	clang $(LINT_FLAGS) -Werror -fsyntax-only $<
+	clang-tidy -quiet $< -- $(LINT_FLAGS) 2>/dev/null
+	@touch $@
+
+### The service under valgrind, and under sanitizers
+
+valgrind: test-deps ## run the responder for 1,000 requests under valgrind
+	@nginx/install-missing valgrind
+	@$(MAKE) --no-print-directory -s all $(BUILD)/valgrind/openat2.so
+	@$(PYTHON) -B tests/valgrind.py
+
+$(BUILD)/valgrind/openat2.so: tests/valgrind_openat2.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -D_GNU_SOURCE -fPIC -shared -o $@ $<
+
+# Python's process has UBSan alone, whose words go to the log or into a run's
+# output: its memory is laid out for forks, which ASan does not bear.
+sanitize: test-deps ## run the tests of the web with a sanitized service
+	@$(MAKE) --no-print-directory all BUILD=build-asan HARDENING=-fPIE \
+		FCGI_SANITIZE='$(SANITIZE)' \
+		CHILD_SANITIZE='-g -O1 -fsanitize=undefined'
+	BUILD=build-asan PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q \
+		-p no:cacheprovider $(WEB_TESTS)
+
+WEB_TESTS = tests/web
+
+### The same sources give the same bytes, wherever they are
+
+reproducible: deps ## build twice, in two directories, and compare
+	@rm -rf $(BUILD)/twice
+	for place in $(BUILD)/twice/one $(BUILD)/twice/another/place; do \
+		mkdir -p $$place && cp -r Makefile fcgi child nginx $$place && \
+		$(MAKE) --no-print-directory -s -C $$place BUILD=build \
+			build/sandbox-fcgi build/sandbox-child build/python/.done || \
+			exit 1; \
+	done
+	cd $(BUILD)/twice && for name in sandbox-fcgi sandbox-child python; do \
+		diff -r one/build/$$name another/place/build/$$name || exit 1; \
+	done
+	@rm -r $(BUILD)/twice
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

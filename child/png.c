@@ -360,6 +360,7 @@ put_header(unsigned char *out, const struct png_picture *picture,
 {
     unsigned char *data;
 
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
     memcpy(out, "\x89PNG\r\n\x1a\n", 8);
     out += 8;
     data = out + 8;

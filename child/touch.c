@@ -39,9 +39,10 @@ static const char job[] =
 static void
 add_page(uintptr_t page, size_t size, int advice)
 {
-    struct stretch *last = &stretches[stretch_count - 1];
+    struct stretch *last = stretch_count > 0 ? &stretches[stretch_count - 1]
+                                             : NULL;
 
-    if (stretch_count > 0 && last->end == page && last->advice == advice)
+    if (last != NULL && last->end == page && last->advice == advice)
         last->end += size;
     else if (stretch_count < STRETCHES_MAX)
         stretches[stretch_count++] =

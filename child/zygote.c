@@ -379,4 +379,5 @@ zygote_run(const struct zygote_plan *plan, const struct limits *limits,
                 !child_events(&zygote, &zygote.children[i], &polled[3 * i]))
                 return;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the process ends with it. */
 }

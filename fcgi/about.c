@@ -74,11 +74,11 @@ static void
 fill(const char *template, const struct config *config, struct text *text)
 {
     struct limit limits[LIMITS];
-    const char *at;
+    const char *at, *end;
 
     find_limits(config, limits);
-    while ((at = strchr(template, '@')) != NULL) {
-        const char *end = strchr(at + 1, '@');
+    while ((at = strchr(template, '@')) != NULL &&
+           (end = strchr(at + 1, '@')) != NULL) {
         bool is_number = at[-1] == '"' && end[1] == '"';
         const struct limit *limit = limits;
 

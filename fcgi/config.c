@@ -27,7 +27,7 @@ enum { NAME_SIZE = 24 };        /* of the longest option, with dashes and NUL */
 
 enum type {
     FILE_NAME, ADDRESS, USER, PATH, DIRECTORIES, MODULES, LAYERS, SUBTREE,
-    URL, SENTENCE,
+    URL, SENTENCE, FORMAT,
     SWITCH, COUNT, TIME, SIZE, MODE,
     FLAG                        /* takes no value, and is no key */
 };
@@ -75,6 +75,9 @@ static const struct option {
            "first of max_runs ids for runs; 0: none"),
     TEXT(cgroup, SUBTREE, "auto", "auto, off, or a directory to divide"),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
+    TEXT(log_format, FORMAT, "text", "text or json, a line a run"),
+    NUMBER(slow_after, TIME, "0", "0", "1h",
+           "log where such a long run stands; 0: off"),
     NUMBER(timeout, TIME, "90s", "100ms", "1h", "time a program may run"),
     NUMBER(grace, TIME, "2s", "100ms", "10m", "from the interrupt to the kill"),
     NUMBER(memory, SIZE, "1G", "128M", "1024G", "memory of a run"),
@@ -249,6 +252,12 @@ is_subtree(const char *text)
 }
 
 static bool
+is_format(const char *text)
+{
+    return strcmp(text, "text") == 0 || strcmp(text, "json") == 0;
+}
+
+static bool
 is_directories(const char *text)
 {
     if (*text == '\0')
@@ -370,6 +379,7 @@ static const struct {
                  "(separated by commas)", is_isolation, NULL, 0 },
     [SUBTREE] = { "auto, off or an absolute path", " (without ';')",
                   is_subtree, NULL, 0 },
+    [FORMAT] = { "text or json", "", is_format, NULL, 0 },
     [URL] = { "an address", " (https://host/path, or http:// for this machine "
               "alone; without a '/' at its end)", is_url, NULL, 0 },
     [SENTENCE] = { "a sentence", " (at most 160 bytes, without ';')",
@@ -505,7 +515,7 @@ set_option(struct loading *load, const struct option *option, const char *text)
 static int
 distance(const char *typed, size_t length, const char *name)
 {
-    int row[NAME_SIZE];
+    int row[NAME_SIZE] = { 0 };
     int width = (int)strlen(name);
 
     for (int x = 0; x <= width; x++)

@@ -44,6 +44,8 @@ struct config {
                                    runs, if root starts us; 0: none */
     char *cgroup;               /* auto, off, or a directory to divide */
     char *log;                  /* absolute path; empty: stderr */
+    char *log_format;           /* text or json */
+    int slow_after;             /* ms after which a run is logged; 0: never */
 
     int timeout;                /* ms */
     int grace;                  /* ms from interrupting a run to killing it */

@@ -2,6 +2,7 @@
 
 #include "reply.h"
 
+#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ struct error {
 };
 
 static void
-begin(struct sink *sink, const char *title)
+begin(struct sink *sink, const char *title, const char *back)
 {
     sink_string(sink, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
                 "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -54,8 +55,8 @@ begin(struct sink *sink, const char *title)
     sink_string(sink, style);
     sink_string(sink, "</style>\n</head>\n<body>\n<header>\n<h1>");
     sink_html(sink, title, strlen(title));
-    sink_string(sink, "</h1>\n<nav><a href=\"./\">Run another</a></nav>\n"
-                "</header>\n<main>\n");
+    sink_print(sink, "</h1>\n<nav><a href=\"./\">%s</a></nav>\n"
+               "</header>\n<main>\n", back);
 }
 
 static void
@@ -308,7 +309,7 @@ put_costs(struct sink *sink, const struct ending *ending, const char *id)
     sink_print(sink, ". Run %s.</p>\n</footer>\n</body>\n</html>\n", id);
 }
 
-/*** The two pages ***/
+/*** The pages ***/
 
 int
 html_reply(const struct result *result, struct span code, const char *id,
@@ -320,7 +321,7 @@ html_reply(const struct result *result, struct span code, const char *id,
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         if (strcmp(titles[i].kind, result->verdict.kind) == 0)
             title = titles[i].title;
-    begin(&sink, title);
+    begin(&sink, title, "Run another");
     put_error(&sink, &result->verdict.error, code);
     put_output(&sink, &result->output);
     put_result(&sink, result->report.result);
@@ -337,10 +338,79 @@ html_problem(const struct problem *problem, json_write *write, void *context)
 {
     struct sink sink = {write, context, 0};
 
-    begin(&sink, problem->title);
+    begin(&sink, problem->title, "Run another");
     sink_string(&sink, "<p class=\"error\"><bdi>");
     sink_html(&sink, problem->detail, strlen(problem->detail));
     sink_print(&sink, "</bdi></p>\n</main>\n<footer>\n<p>Status %d; nothing "
                "has run.</p>\n</footer>\n</body>\n</html>\n", problem->status);
+    return sink.rc;
+}
+
+/*** What the service is at ***/
+
+static void
+put_value(struct sink *sink, const cJSON *value)
+{
+    const cJSON *element;
+
+    if (cJSON_IsString(value))
+        sink_html(sink, value->valuestring, strlen(value->valuestring));
+    else if (cJSON_IsNumber(value))
+        sink_print(sink, "%.15g", value->valuedouble);
+    else if (cJSON_IsNull(value))
+        sink_string(sink, "none");
+    cJSON_ArrayForEach(element, value) {
+        put_value(sink, element);
+        sink_string(sink, element->next != NULL ? ", " : "");
+    }
+}
+
+/* A row a member. Those of an object in it follow, unless there is no prefix
+ * to put before their names. */
+static void
+put_rows(struct sink *sink, const cJSON *object, const char *prefix)
+{
+    const cJSON *member;
+
+    cJSON_ArrayForEach(member, object) {
+        if (cJSON_IsObject(member)) {
+            if (prefix != NULL)
+                put_rows(sink, member, "up to ");
+            continue;
+        }
+        sink_print(sink, "<tr><th scope=\"row\">%s%s</th><td>",
+                   prefix != NULL ? prefix : "", member->string);
+        put_value(sink, member);
+        sink_string(sink, "</td></tr>\n");
+    }
+}
+
+static void
+put_table(struct sink *sink, const char *title, const cJSON *object,
+          const char *prefix)
+{
+    sink_print(sink, "<table>\n<caption>%s</caption>\n", title);
+    put_rows(sink, object, prefix);
+    sink_string(sink, "</table>\n");
+}
+
+int
+html_status(const cJSON *status, json_write *write, void *context)
+{
+    struct sink sink = {write, context, 0};
+    const cJSON *member, *inner;
+
+    begin(&sink, "Status", "Run a program");
+    put_table(&sink, "service", status, NULL);
+    cJSON_ArrayForEach(member, status) {
+        if (!cJSON_IsObject(member))
+            continue;
+        if (!cJSON_IsObject(member->child))
+            put_table(&sink, member->string, member, "");
+        else
+            cJSON_ArrayForEach(inner, member)
+                put_table(&sink, inner->string, inner, "");
+    }
+    sink_string(&sink, "</main>\n</body>\n</html>\n");
     return sink.rc;
 }

@@ -11,6 +11,8 @@
 #include "request.h"
 #include "run.h"
 
+struct cJSON;
+
 /* Goes with every page: its one style sheet and its images, nothing else. */
 extern const char html_policy[];  /* a header */
 
@@ -24,5 +26,10 @@ int html_reply(const struct result *result, struct span code, const char *id,
 /* Print a problem. Returns the same. */
 int html_problem(const struct problem *problem, json_write *write,
                  void *context);
+
+/* Print an object of numbers, words, and objects of such, as tables: /status.
+ * The names in it are our own. Returns the same. */
+int html_status(const struct cJSON *status, json_write *write,
+                void *context);
 
 #endif

@@ -264,6 +264,7 @@ http_begin(struct http *http, int status, const char *type,
                header != NULL ? header : "", header != NULL ? "\r\n" : "");
     http_write(http, head.data, head.len);
     text_clear(&head);
+    http->sent = 0;
     method = http_param(http, "REQUEST_METHOD");
     http->is_bodiless = method != NULL && strcmp(method, "HEAD") == 0;
 }
@@ -275,6 +276,7 @@ http_write(void *context, const char *text, size_t len)
 
     if (http->is_bodiless)
         return 0;
+    http->sent += len;
     if (http->front == HTTP_FASTCGI)
         return FCGX_PutStr(text, (int)len, http->fastcgi.out) == (int)len
                    ? 0 : -1;
@@ -317,6 +319,7 @@ http_offer(struct http *http, const char *text, size_t len)
     struct text *unsent = &http->unsent;
     ssize_t sent;
 
+    http->sent += len;
     for (size_t step; len > 0; text += step, len -= step) {
         int id = http->fastcgi.requestId;
 

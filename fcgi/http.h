@@ -25,6 +25,7 @@ struct http {
     bool is_bodiless;  /* HEAD: all but the headers is dropped */
     bool is_live;      /* between http_begin_live() and http_end_live() */
     bool is_broken;    /* a live reply that can be sent to nobody */
+    size_t sent;       /* bytes of the reply's body */
     struct text unsent;  /* of a live reply: FastCGI records, or a part */
 };
 

@@ -80,13 +80,14 @@ static int
 serve_one(struct config *config, enum http_front front)
 {
     struct market_shared *market = market_shared_new(config);
-    struct worker worker = {
+    static struct worker worker;  /* what it has is the process's */
+
+    worker = (struct worker){
         .config = config,
         .scoreboard = scoreboard_new(1),
         .listen_fd = -1,
         .queue_fd = -1,
     };
-
     if (market != NULL)
         worker.market = market_open(config, market);
     if (worker.scoreboard == NULL || market == NULL ||
@@ -179,6 +180,8 @@ act(struct config *config, enum config_action action)
 {
     unsigned int taken;
 
+    if (strcmp(config->log_format, "json") == 0)
+        log_as_json();
     if (config->log[0] != '\0' && log_open(config->log) == -1) {
         log_error("cannot open %s: %m", config->log);
         return EXIT_SYSTEM;

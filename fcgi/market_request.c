@@ -281,6 +281,8 @@ market_request_parse(const char *packet, size_t len,
         rc = refuse(&parse, "\"call\" must be a whole number from 0 to %u.",
                     UINT32_MAX);
     if (rc == 0) {
+        /* All are there, or rc would not be 0.
+         * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
         request->refresh = values[REFRESH].at[0] == 't';
         rc = read_path(&parse, values[PATH]);
     }

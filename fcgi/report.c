@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 4 };
+enum {
+    MAX_DEPTH = 4,
+    FRAMES_MAX = 16,     /* of a stack in the log */
+    NAME_MAX_BYTES = 64
+};
 
 struct member {
     const char *name;
@@ -124,11 +128,23 @@ read_report(struct span line, struct report *report)
            (figure.at == NULL || read_figure(figure, report));
 }
 
-/* `  File "/tmp/main.py", line 12 in name` gives 12; other lines 0. */
-static long
-read_place(struct span line)
+/* How faulthandler begins to tell of a stack, of which the innermost frame
+ * comes first. */
+static bool
+is_stack(struct span line)
 {
-    static const char start[] = "  File \"/tmp/main.py\", line ";
+    static const char start[] = "Stack (most recent call first):";
+
+    return line.len == sizeof(start) - 1 &&
+           memcmp(line.at, start, line.len) == 0;
+}
+
+/* `  File "/tmp/main.py", line 12 in name` gives 12, and name; other lines
+ * give 0. */
+static long
+read_place(struct span line, struct span *name)
+{
+    static const char start[] = "  File \"/tmp/main.py\", line ", in[] = " in ";
     size_t at = sizeof(start) - 1;
     long number = 0;
 
@@ -137,32 +153,86 @@ read_place(struct span line)
     for (; at < line.len && line.at[at] >= '0' && line.at[at] <= '9'; at++)
         if (number < 100000000)
             number = number * 10 + (line.at[at] - '0');
+    *name = (struct span){line.at + at, line.len - at};
+    if (name->len >= sizeof(in) && memcmp(name->at, in, sizeof(in) - 1) == 0)
+        *name = (struct span){name->at + sizeof(in) - 1,
+                              name->len - (sizeof(in) - 1)};
+    else
+        name->len = 0;
     return number;
+}
+
+/* Take the next whole line. Returns false at the end; a line that a kill has
+ * cut off is none. */
+static bool
+next_line(const char **text, const char *end, struct span *line)
+{
+    const char *newline =
+        *text < end ? memchr(*text, '\n', (size_t)(end - *text)) : NULL;
+
+    if (newline == NULL)
+        return false;
+    *line = (struct span){*text, (size_t)(newline - *text)};
+    *text = newline + 1;
+    return true;
 }
 
 void
 report_parse(const char *text, size_t len, struct report *report)
 {
     const char *end = len > 0 ? text + len : text;  /* NULL + 0 is undefined */
+    struct span line, name;
     long place = 0;
 
     memset(report, 0, sizeof(*report));
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        struct span line = {text, 0};
-
-        if (newline == NULL)
-            break;  /* cut off by a kill */
-        line.len = (size_t)(newline - text);
-        text = newline + 1;
+    while (next_line(&text, end, &line)) {
         if (line.len > 0 && line.at[0] == '{') {
             memset(report, 0, sizeof(*report));
             report->is_valid = read_report(line, report);
+        } else if (is_stack(line)) {
+            place = 0;  /* the one before was asked for the log */
         } else if (place == 0) {
-            place = read_place(line);  /* the innermost comes first */
+            place = read_place(line, &name);
         }
     }
     if (!report->is_valid)
         memset(report, 0, sizeof(*report));
     report->place = place;
+}
+
+/* Nothing but what names in Python look like, nor more of it. */
+static void
+put_name(struct text *stack, struct span name)
+{
+    static const char fit[] = "abcdefghijklmnopqrstuvwxyz_<>"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+    for (size_t i = 0; i < name.len && i < NAME_MAX_BYTES; i++)
+        text_add(stack, strchr(fit, name.at[i]) != NULL &&
+                        name.at[i] != '\0' ? name.at + i : "?", 1);
+}
+
+void
+report_stack(const char *text, size_t len, size_t from, struct text *stack)
+{
+    const char *end = len > 0 ? text + len : text;
+    struct span line, name;
+    int stacks = 0, frames = 0;
+
+    text = len > 0 ? text + from : text;
+    while (stacks < 2 && frames <= FRAMES_MAX && next_line(&text, end, &line)) {
+        long place = read_place(line, &name);
+
+        stacks += is_stack(line);
+        if (place == 0 || stacks != 1)
+            continue;
+        if (++frames > FRAMES_MAX) {
+            text_print(stack, ",...");
+            continue;
+        }
+        text_print(stack, "%smain.py:%ld:", frames > 1 ? "," : "", place);
+        put_name(stack, name);
+    }
+    if (frames == 0)
+        text_print(stack, "unknown");
 }

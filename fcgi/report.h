@@ -9,6 +9,7 @@
 #define SANDBOX_REPORT_H
 
 #include "json.h"
+#include "text.h"
 
 #include <stdbool.h>
 
@@ -31,5 +32,13 @@ struct report {
  * report that is not valid.
  */
 void report_parse(const char *text, size_t len, struct report *report);
+
+/*
+ * Append the program's own frames from the first stack in the len bytes at
+ * text that begins at `from` or later: "main.py:12:name,main.py:3:<module>",
+ * the innermost first and not too many, or "unknown". No blank is in it.
+ */
+void report_stack(const char *text, size_t len, size_t from,
+                  struct text *stack);
 
 #endif

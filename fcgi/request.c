@@ -365,6 +365,7 @@ decode_base64(char *text, size_t *len)
     while (padding < 2 && padding < *len && text[*len - 1 - padding] == '=')
         padding++;
     for (size_t i = 0; i < *len - padding; i++) {
+        /* NOLINTNEXTLINE(bugprone-signed-char-misuse): -1 is to stay -1. */
         int digit = digits[(unsigned char)text[i]];
 
         if (digit == -1)

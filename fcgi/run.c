@@ -24,8 +24,10 @@ enum {
     CHUNK = 64 * 1024
 };
 
-/* When a run's time is up its program is told by this (child/sandbox). */
+/* When a run's time is up its program is told by this (child/sandbox); and by
+ * that, Python alone, which then says where it stands. */
 enum { SIGNAL_TIME_UP = SIGXCPU };
+#define SIGNAL_SLOW SIGRTMAX
 
 struct run {
     const struct config *config;
@@ -37,8 +39,10 @@ struct run {
     struct text job_text;
     size_t job_sent;
     int64_t started_ms;
-    int64_t interrupt_at_ms, kill_at_ms, watch_at_ms;
+    int64_t interrupt_at_ms, kill_at_ms, watch_at_ms, slow_at_ms;
+    size_t slow_from;  /* of the report: what came after slow_at_ms */
     struct pollfd client;
+    bool was_slow;
     bool is_over;
     bool is_unwanted;  /* the client went away */
 };
@@ -81,6 +85,7 @@ kill_child(struct run *run)
     market_end(run->market);
     run->interrupt_at_ms = INT64_MAX;
     run->watch_at_ms = INT64_MAX;
+    run->slow_at_ms = INT64_MAX;
     run->kill_at_ms = now_ms() + GIVE_UP_MS;
 }
 
@@ -211,6 +216,16 @@ watch_memory(struct run *run)
     }
 }
 
+/* Once, and before the program is told that its time is up. */
+static void
+look_where_it_stands(struct run *run)
+{
+    run->slow_at_ms = INT64_MAX;
+    run->was_slow = true;
+    run->slow_from = run->result->report_text.len;
+    signal_child(run, SIGNAL_SLOW);
+}
+
 static void
 check_clock(struct run *run)
 {
@@ -222,6 +237,8 @@ check_clock(struct run *run)
             run->is_over = true;  /* stuck in the kernel; the zygote reaps */
         ending->was_killed |= ending->was_interrupted;
         kill_child(run);
+    } else if (now >= run->slow_at_ms) {
+        look_where_it_stands(run);
     } else if (now >= run->interrupt_at_ms) {
         ending->was_interrupted = true;
         run->interrupt_at_ms = INT64_MAX;
@@ -243,6 +260,8 @@ time_left(const struct run *run)
         next = run->interrupt_at_ms;
     if (run->watch_at_ms < next)
         next = run->watch_at_ms;
+    if (run->slow_at_ms < next)
+        next = run->slow_at_ms;
     return next > now ? (int)(next - now) : 0;
 }
 
@@ -359,6 +378,8 @@ run_job(const struct config *config, const struct job *job,
     run.interrupt_at_ms = run.started_ms + (int64_t)(job->timeout * 1000);
     run.kill_at_ms = INT64_MAX;
     run.watch_at_ms = run.started_ms + WATCH_MS;
+    run.slow_at_ms = config->slow_after > 0
+                         ? run.started_ms + config->slow_after : INT64_MAX;
 
     market_begin(market, child->market_fd, job->key, run.interrupt_at_ms);
     wait_for_end(&run);
@@ -366,12 +387,13 @@ run_job(const struct config *config, const struct job *job,
     result->calls = market_calls(market, &result->call_count);
     result->ending.seconds = (double)(now_ms() - run.started_ms) / 1000;
     text_clear(&run.job_text);
-    if (run.is_unwanted) {
-        result_clear(result);
-        *result = (struct result){0};
+    if (!run.is_unwanted)
+        drain(&run);
+    if (run.was_slow)
+        report_stack(result->report_text.data, result->report_text.len,
+                     run.slow_from, &result->slow);
+    if (run.is_unwanted)
         return -1;
-    }
-    drain(&run);
     report_parse(result->report_text.data, result->report_text.len,
                  &result->report);
     collect(&run);
@@ -384,6 +406,7 @@ result_clear(struct result *result)
 {
     capture_clear(&result->output);
     text_clear(&result->report_text);
+    text_clear(&result->slow);
     collect_clear(&result->collected);
     verdict_clear(&result->verdict);
 }

@@ -29,6 +29,8 @@ struct result {
     struct ending ending;
     struct collected collected;
     struct verdict verdict;
+    struct text slow;          /* where it stood after slow_after, or empty:
+                                  one word, the innermost frame first */
     const struct market_call *calls;  /* borrowed from the market */
     size_t call_count;
 };
@@ -40,7 +42,7 @@ struct result {
  * (or NULL) tells what it prints meanwhile.
  *
  * Fills *result, for result_clear(). Returns 0; or -1 when nobody is left to
- * be told, with *result empty.
+ * be told, and of *result only ending and slow say anything.
  */
 int run_job(const struct config *config, const struct job *job,
             struct child *child, struct market *market, struct pollfd client,

@@ -22,6 +22,10 @@ void status_health(bool is_well, const char *reason, struct text *text);
 void status_print(const struct scoreboard *scoreboard,
                   const struct config *config, int ready, struct text *text);
 
+/* The same as an object, the caller's to delete. */
+struct cJSON *status_object(const struct scoreboard *scoreboard,
+                            const struct config *config, int ready);
+
 /* The isolation layers in force: a new array of their names. */
 struct cJSON *status_layers(const struct scoreboard *scoreboard);
 

@@ -1,10 +1,12 @@
 #include "worker.h"
 
 #include "about.h"
+#include "clock.h"
 #include "events.h"
 #include "html.h"
 #include "log.h"
 #include "market.h"
+#include "metrics.h"
 #include "ready.h"
 #include "reply.h"
 #include "request.h"
@@ -13,6 +15,7 @@
 #include "text.h"
 #include "title.h"
 
+#include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -36,11 +39,16 @@ static const char *const forms[FORMS] = {
     "application/json", "text/html", "text/event-stream",
 };
 
+/* The same, for the log. */
+static const char *const form_names[FORMS] = {"json", "html", "events"};
+
 /* A request for a run, and what its reply is made with. */
 struct answer {
     struct http *http;
     enum form form;
     char id[ID_MAX + 1];
+    size_t body_len;
+    double queue_seconds;
     struct events events;  /* of FORM_EVENTS */
 };
 
@@ -112,10 +120,9 @@ find_id(const struct http *http, char id[static ID_MAX + 1])
 /*** What is no run ***/
 
 static void
-send_status(struct http *http, bool is_well, struct text *text)
+send_page(struct http *http, const char *type, struct text *text)
 {
-    http_begin(http, is_well ? 200 : 503, "application/json",
-               is_well ? NULL : "Retry-After: 1");
+    http_begin(http, 200, type, NULL);
     http_write(http, text->data, text->len);
     text_clear(text);
 }
@@ -139,17 +146,38 @@ serve_health(const struct worker *worker, struct http *http)
     struct text text = {0};
 
     status_health(is_well, worker->scoreboard->reason, &text);
-    send_status(http, is_well, &text);
+    http_begin(http, is_well ? 200 : 503, forms[FORM_JSON],
+               is_well ? NULL : "Retry-After: 1");
+    http_write(http, text.data, text.len);
+    text_clear(&text);
 }
 
+/* A browser has it as a page, anew every few seconds. */
 static void
 serve_status(const struct worker *worker, struct http *http)
 {
-    int ready = count_ready(worker);
+    cJSON *status = status_object(worker->scoreboard, worker->config,
+                                  count_ready(worker));
     struct text text = {0};
 
-    status_print(worker->scoreboard, worker->config, ready, &text);
-    send_status(http, true, &text);
+    if (choose_form(http) == FORM_HTML) {
+        begin_page(http, 200, "Refresh: 5");
+        html_status(status, http_write, http);
+        cJSON_Delete(status);
+    } else {
+        reply_object(status, &text);
+        send_page(http, forms[FORM_JSON], &text);
+    }
+}
+
+static void
+serve_metrics(const struct worker *worker, struct http *http)
+{
+    struct text text = {0};
+
+    metrics_print(worker->scoreboard, worker->config, count_ready(worker),
+                  &text);
+    send_page(http, metrics_type, &text);
 }
 
 static void
@@ -158,7 +186,7 @@ serve_about(const struct worker *worker, struct http *http)
     struct text text = {0};
 
     about_print(worker->scoreboard, worker->config, &text);
-    send_status(http, true, &text);
+    send_page(http, forms[FORM_JSON], &text);
 }
 
 static void
@@ -167,7 +195,7 @@ serve_tool(const struct worker *worker, struct http *http)
     struct text text = {0};
 
     about_tool(worker->config, &text);
-    send_status(http, true, &text);
+    send_page(http, forms[FORM_JSON], &text);
 }
 
 static void
@@ -176,7 +204,7 @@ serve_openapi(const struct worker *worker, struct http *http)
     struct text text = {0};
 
     about_openapi(worker->config, &text);
-    send_status(http, true, &text);
+    send_page(http, forms[FORM_JSON], &text);
 }
 
 static const struct page {
@@ -185,6 +213,7 @@ static const struct page {
 } pages[] = {
     {"/healthz", serve_health},
     {"/status", serve_status},
+    {"/metrics", serve_metrics},
     {"/about", serve_about},
     {"/tool.json", serve_tool},
     {"/openapi.json", serve_openapi},
@@ -194,8 +223,11 @@ static const struct page {
 static const struct page *
 find_page(const char *path)
 {
-    size_t len = path != NULL ? strlen(path) : 0;
+    size_t len;
 
+    if (path == NULL)
+        return NULL;
+    len = strlen(path);
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         size_t page_len = strlen(pages[i].path);
 
@@ -219,8 +251,8 @@ serve_other(const struct worker *worker, struct http *http,
         page->serve(worker, http);
     } else if (is_get) {
         make_problem(&problem, 404, "Not Found", "There is nothing to GET "
-                     "here but /healthz, /status, /about, /tool.json and "
-                     "/openapi.json; a program is run by POST.");
+                     "here but /healthz, /status, /metrics, /about, "
+                     "/tool.json and /openapi.json; a program is run by POST.");
         send_problem(http, &problem, NULL);
     } else {
         make_problem(&problem, 405, "Method Not Allowed", page != NULL
@@ -282,22 +314,31 @@ explain(const struct worker *worker, enum ready_outcome outcome,
 }
 
 /*
- * What is left of queue_wait, in ms. The server says when the request came,
- * which may have stood before our socket while every worker was busy.
+ * How long the request has waited, in ms. The server says when it came, which
+ * may have stood before our socket while every worker was busy.
  */
-static int
-left_to_wait(const struct worker *worker, const struct http *http)
+static double
+waited(const struct http *http)
 {
     const char *came = http_param(http, "REQUEST_MSEC");
-    double wait_ms = worker->config->queue_wait;
-    double left = wait_ms;
     struct timespec now;
+    double ms;
 
+    if (came == NULL)
+        return 0;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (came != NULL)
-        left -= 1e3 * ((double)now.tv_sec - strtod(came, NULL)) +
-                (double)now.tv_nsec / 1e6;
-    return (int)(left < 0 ? 0 : left > wait_ms ? wait_ms : left);
+    ms = 1e3 * ((double)now.tv_sec - strtod(came, NULL)) +
+         (double)now.tv_nsec / 1e6;
+    return ms > 0 ? ms : 0;
+}
+
+/* What is left of queue_wait, in ms. */
+static int
+left_to_wait(const struct worker *worker, double waited_ms)
+{
+    double left = worker->config->queue_wait - waited_ms;
+
+    return left > 0 ? (int)left : 0;
 }
 
 /*
@@ -305,16 +346,23 @@ left_to_wait(const struct worker *worker, const struct http *http)
  * filled, or -2 when nobody is to be told.
  */
 static int
-take_child(const struct worker *worker, const struct http *http,
+take_child(const struct worker *worker, struct answer *answer,
            const struct job *job, struct child *child,
            struct problem *problem)
 {
+    double before_ms = waited(answer->http);
+    int64_t since_ms = now_ms();
     enum ready_outcome outcome;
 
     take_seat(worker, SEAT_WAITING);
-    outcome = ready_take(worker->config, worker->queue_fd, http_client(http),
-                         left_to_wait(worker, http), child);
+    outcome = ready_take(worker->config, worker->queue_fd,
+                         http_client(answer->http),
+                         left_to_wait(worker, before_ms), child);
     take_seat(worker, SEAT_BUSY);
+    answer->queue_seconds =
+        (before_ms + (double)(now_ms() - since_ms)) / 1000;
+    scoreboard_measure(worker->scoreboard, MEASURE_QUEUE,
+                       answer->queue_seconds);
     if (outcome != READY_TAKEN)
         return explain(worker, outcome, problem);
     worker->scoreboard->is_warm = true;
@@ -330,21 +378,50 @@ take_child(const struct worker *worker, const struct http *http,
     return -1;
 }
 
+/*** What is told of a request when it is over ***/
+
+/*
+ * The one line of a request for a run, and where it is counted. status 0: its
+ * client left. Numbers and words of our own: nothing of what the client sent
+ * is in it, and nothing that the program wrote.
+ */
 static void
-log_run(const struct result *result, const char *id)
+tell(const struct worker *worker, const struct answer *answer,
+     const char *kind, int status, const struct result *result)
 {
     const struct ending *ending = &result->ending;
 
-    log_info("run %s: %s, %.3f s, cpu %.3f s, memory %zu, output %llu, "
-             "figures %zu, files %zu", id, result->verdict.kind,
-             ending->seconds, ending->cpu_seconds, ending->peak_memory,
-             (unsigned long long)result->output.total,
-             result->collected.figure_count, result->collected.file_count);
+    scoreboard_count(worker->scoreboard, kind);
+    log_event("run", answer->id, "kind=%s status=%d form=%s seconds=%.3f "
+              "queue_seconds=%.3f cpu_seconds=%.3f peak_memory=%zu "
+              "bytes_in=%zu bytes_out=%zu output_bytes=%llu figures=%zu "
+              "files=%zu market_calls=%zu", kind, status,
+              answer->form == FORM_NONE ? "none" : form_names[answer->form],
+              ending->seconds, answer->queue_seconds, ending->cpu_seconds,
+              ending->peak_memory, answer->body_len, answer->http->sent,
+              (unsigned long long)result->output.total,
+              result->collected.figure_count, result->collected.file_count,
+              result->call_count);
+}
+
+/* Of a run that has ended, well or not. */
+static void
+measure(const struct worker *worker, const struct answer *answer,
+        const struct ending *ending)
+{
+    struct scoreboard *scoreboard = worker->scoreboard;
+
+    scoreboard_measure(scoreboard, MEASURE_RUN, ending->seconds);
+    scoreboard_measure(scoreboard, MEASURE_CPU, ending->cpu_seconds);
+    scoreboard_measure(scoreboard, MEASURE_MEMORY,
+                       (double)ending->peak_memory);
+    scoreboard_measure(scoreboard, MEASURE_REPLY,
+                       (double)answer->http->sent);
 }
 
 /* What was asked of the market-data server: a line each. */
 static void
-log_calls(const struct worker *worker, const char *id)
+tell_calls(const struct worker *worker, const char *id)
 {
     size_t count;
     const struct market_call *calls = market_calls(worker->market, &count);
@@ -353,6 +430,7 @@ log_calls(const struct worker *worker, const char *id)
         const struct market_call *call = &calls[i];
         char status[16];
 
+        scoreboard_market(worker->scoreboard, call->status, call->is_cached);
         snprintf(status, sizeof(status), "%d", call->status);
         log_info("run %s: market %s: %s%s%s%s, %lld ms%s", id, call->path,
                  call->failure != NULL ? call->failure : status,
@@ -375,28 +453,23 @@ begin_events(struct answer *answer)
     events_begin(&answer->events, answer->http);
 }
 
-static enum outcome
+/* Returns -1 when the client has left before its end. */
+static int
 send_result(struct answer *answer, const struct job *job,
             const struct result *result)
 {
     struct http *http = answer->http;
     char header[ID_MAX + 16];
-    int rc;
 
     snprintf(header, sizeof(header), "X-Run-Id: %s", answer->id);
-    if (answer->form == FORM_EVENTS) {
-        rc = events_end(&answer->events, result, answer->id);
-    } else if (answer->form == FORM_HTML) {
+    if (answer->form == FORM_EVENTS)
+        return events_end(&answer->events, result, answer->id);
+    if (answer->form == FORM_HTML) {
         begin_page(http, 200, header);
-        rc = html_reply(result, job->code, answer->id, http_write, http);
-    } else {
-        http_begin(http, 200, forms[FORM_JSON], header);
-        rc = reply_print(result, answer->id, http_write, http);
+        return html_reply(result, job->code, answer->id, http_write, http);
     }
-    if (rc == -1)
-        log_info("run %s: the client left before the end of the reply",
-                 answer->id);
-    return result->verdict.error.len == 0 ? RAN_WELL : RAN_BADLY;
+    http_begin(http, 200, forms[FORM_JSON], header);
+    return reply_print(result, answer->id, http_write, http);
 }
 
 /* Take a child, run the job in it, tell what came of it. Returns as
@@ -407,9 +480,10 @@ run_and_reply(const struct worker *worker, struct answer *answer,
               struct problem *problem)
 {
     bool is_live = answer->form == FORM_EVENTS;
+    const char *kind = KIND_ABANDONED;
     struct child child;
     struct result result;
-    int rc = take_child(worker, answer->http, job, &child, problem);
+    int rc = take_child(worker, answer, job, &child, problem);
 
     if (rc != 0)
         return rc;
@@ -420,51 +494,61 @@ run_and_reply(const struct worker *worker, struct answer *answer,
                  http_client(answer->http),
                  is_live ? &answer->events : NULL, &result);
     take_seat(worker, SEAT_BUSY);
-    log_calls(worker, answer->id);
+    tell_calls(worker, answer->id);
+    if (result.slow.len > 0)
+        log_event("slow", answer->id, "after=%.3f stack=%s",
+                  worker->config->slow_after / 1000.0, result.slow.data);
     if (rc == 0) {
-        scoreboard_count(worker->scoreboard, result.verdict.kind);
-        log_run(&result, answer->id);
-        *outcome = send_result(answer, job, &result);
-        result_clear(&result);
-    } else {
-        scoreboard_count(worker->scoreboard, KIND_ABANDONED);
-        log_info("run %s: ended, since the client left", answer->id);
+        kind = result.verdict.kind;
+        *outcome = result.verdict.error.len == 0 ? RAN_WELL : RAN_BADLY;
+        rc = send_result(answer, job, &result);
+        measure(worker, answer, &result.ending);
     }
+    tell(worker, answer, kind, rc == 0 ? 200 : 0, &result);
+    result_clear(&result);
     child_close(&child);
     return 0;
+}
+
+/* The problem is what came of the request. */
+static void
+refuse(const struct worker *worker, const struct answer *answer,
+       const struct problem *problem)
+{
+    static const struct result nothing;
+    bool is_unavailable = problem->status == 503;
+
+    send_problem(answer->http, problem, is_unavailable ? "Retry-After: 2"
+                                                       : NULL);
+    tell(worker, answer, is_unavailable ? KIND_UNAVAILABLE : KIND_REFUSED,
+         problem->status, &nothing);
 }
 
 /* One program: read it, check it, run it; or say why not. */
 static enum outcome
 serve_run(const struct worker *worker, struct answer *answer)
 {
+    static const struct result nothing;
     const struct config *config = worker->config;
     struct http *http = answer->http;
     enum outcome outcome = NOT_RUN;
     struct problem problem;
     struct job job = {0};
     char *body = NULL;
-    size_t len = 0;
-    int rc = http_body(http, config->max_body, &body, &len, &problem);
+    int rc = http_body(http, config->max_body, &body, &answer->body_len,
+                       &problem);
 
     if (rc == 0)
-        rc = parse(config, http, body, len, &job, &problem);
+        rc = parse(config, http, body, answer->body_len, &job, &problem);
     if (rc == 0)
         rc = run_and_reply(worker, answer, &job, &outcome, &problem);
     if (rc == -2)
-        scoreboard_count(worker->scoreboard, KIND_ABANDONED);
-    if (rc == -1) {
-        scoreboard_count(worker->scoreboard, problem.status == 503
-                                                 ? KIND_UNAVAILABLE
-                                                 : KIND_REFUSED);
-        log_info("request %s: %d %s", answer->id, problem.status,
-                 problem.detail);
-        send_problem(http, &problem, problem.status == 503 ? "Retry-After: 2"
-                                                           : NULL);
-    }
+        tell(worker, answer, KIND_ABANDONED, 0, &nothing);
+    if (rc == -1)
+        refuse(worker, answer, &problem);
     job_clear(&job);
     if (body != NULL)
-        explicit_bzero(body, len);  /* the key stands in it */
+        explicit_bzero(body, answer->body_len);  /* the key stands in it */
     free(body);
     return outcome;
 }
@@ -493,7 +577,7 @@ serve(const struct worker *worker, struct http *http)
         make_problem(&problem, 406, "Not Acceptable", "The reply of a run is "
                      "application/json, text/html or text/event-stream; "
                      "Accept allows none of them.");
-        send_problem(http, &problem, NULL);
+        refuse(worker, &answer, &problem);
         return NOT_RUN;
     }
     return serve_run(worker, &answer);

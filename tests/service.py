@@ -24,7 +24,8 @@ import urllib.request
 import jsonschema
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-BUILD = TOP / "build"
+#: Another for `make sanitize`.
+BUILD = TOP / os.environ.get("BUILD", "build")
 NGINX = TOP / "nginx"
 
 
@@ -96,6 +97,8 @@ class Service:
     """One instance: Service(timeout="3s", zygote="off") takes any key of
     sandbox-fcgi.conf as an option of the responder."""
 
+    #: What the responder is started by.
+    wrapper = ()
     #: More of nginx's server block.
     locations = ""
 
@@ -133,7 +136,7 @@ class Service:
         if os.geteuid() == 0:
             child = self.stage()
         options = {"listen": self.socket, "child": child, **self.options}
-        command = [BUILD / "sandbox-fcgi"]
+        command = [*self.wrapper, BUILD / "sandbox-fcgi"]
         for key, value in options.items():
             command += [f"--{key}", str(value)]
         with open(self.log, "ab") as log:
@@ -143,7 +146,7 @@ class Service:
         self.wait_until_listening()
 
     def wait_until_listening(self):
-        wait_for(self.socket.exists, what="the socket")
+        wait_for(self.socket.exists, 60, "the socket")
 
     def stage(self):
         """A copy that www-data can reach, wherever the checkout is."""
@@ -203,6 +206,7 @@ class Service:
         assert not left, f"processes are left: {left}"
         assert not has_socket, "the socket is left"
         assert "AddressSanitizer" not in text, text
+        assert "runtime error: " not in text, text  # UBSan's words
 
     # Requests
 

@@ -23,7 +23,7 @@ import sys
 import threading
 from multiprocessing import util
 
-from sandbox import errors, figures, namespace, office
+from sandbox import errors, figures, office
 from sandbox.namespace import MAIN_FILE, WORK, fill
 
 REPORT_FD = 3
@@ -32,6 +32,8 @@ RESULT_MAX = 64 * 1024  # bytes
 REHEARSALS = 40
 #: Sent by the responder when the time limit is reached.
 TIME_UP = signal.SIGXCPU
+#: And this when it asks for its log where the program stands, which goes on.
+WHERE = signal.SIGRTMAX
 #: The compiler's flags of ``from __future__ import ...``.
 FUTURE_FLAGS = sum(getattr(__import__("__future__"), name).compiler_flag
                    for name in __import__("__future__").all_feature_names)
@@ -67,6 +69,8 @@ def watch_clock():
     # Says where the program is even while it is inside C code.
     faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
                           chain=True)
+    # System calls that it interrupts are taken up again.
+    faulthandler.register(WHERE, file=REPORT_FD, all_threads=False)
 
 
 def prepare():
@@ -161,6 +165,7 @@ class Run:
             status = self.failed(error)
         is_running = False
         faulthandler.unregister(TIME_UP)
+        faulthandler.unregister(WHERE)
         if value is not None:
             self.run_quietly(self.set_result, value)
         return status

@@ -1,7 +1,6 @@
 """What the service is compared with: behind the same nginx a bare responder
 (echo.c) and the naive design (naive); and a warm Jupyter kernel."""
 
-import contextlib
 import os
 import pathlib
 import subprocess

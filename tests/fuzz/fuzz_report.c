@@ -302,6 +302,20 @@ check_printing(const struct result *result, uint8_t choice)
     text_clear(&text);
 }
 
+/* Any bytes make a short word for the log. */
+static void
+check_stack(const char *report, size_t len, size_t from)
+{
+    struct text stack = {0};
+
+    report_stack(report, len, from < len ? from : len, &stack);
+    must(stack.len > 0 && stack.len < 2000);
+    for (size_t i = 0; i < stack.len; i++)
+        must(stack.data[i] > ' ' && stack.data[i] < 0x7f &&
+             stack.data[i] != '"' && stack.data[i] != '\\');
+    text_clear(&stack);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -328,6 +342,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     feed(&result.output, &input);
     report_parse(report, input.report_len, &result.report);
     judge(&result, &input, sentence);
+    check_stack(report, input.report_len, data[5]);
 
     check_capture(&result.output);
     check_printing(&result, data[5]);

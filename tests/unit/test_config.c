@@ -125,6 +125,8 @@ defaults_are_as_promised(void **state)
     assert_string_equal(config.python_path, "");
     assert_string_equal(config.preload, "");
     assert_string_equal(config.log, "");
+    assert_string_equal(config.log_format, "text");
+    assert_int_equal(config.slow_after, 0);
     assert_int_equal(config.timeout, 90 * 1000);
     assert_int_equal(config.grace, 2 * 1000);
     assert_int_equal(config.memory, 1 << 30);
@@ -312,6 +314,7 @@ strings_are_checked_by_kind(void **state)
         { "listen", "[::1]:65535" }, { "listen", "[::ffff:10.0.0.1]:9000" },
         { "user", "_x-1.y" }, { "user", "1000" },
         { "log", "/var/log/with blank" }, { "log", "" },
+        { "log_format", "text" }, { "log_format", "json" },
         { "child", "/usr/libexec/sandbox-child" },
         { "python_path", "/a" }, { "python_path", "/a:/b c:/d" },
         { "preload", "a" }, { "preload", "a.b,c, d e_1" },
@@ -333,6 +336,9 @@ strings_are_checked_by_kind(void **state)
         { "user", "" }, { "user", "-x" }, { "user", "a b" }, { "user", "a:b" },
         { "log", "x.log" }, { "log", "\"/x\"" }, { "log", "/x ;y" },
         { "log", "/x " }, { "log", " /x" }, { "log", "/x\ny" },
+        { "log_format", "" }, { "log_format", "JSON" },
+        { "log_format", "xml" }, { "log_format", "json," },
+        { "slow_after", "-1" }, { "slow_after", "2h" },
         { "python_path", "a" }, { "python_path", "/a:" },
         { "python_path", ":/a" }, { "python_path", "/a::/b" },
         { "python_path", "/a:b" },

@@ -21,6 +21,7 @@
 #define WITH_LINE(line) \
     WITH_ERROR("{\"kind\":\"exception\",\"type\":\"E\",\"message\":\"m\"," \
                "\"traceback\":\"t\",\"line\":" line "}")
+#define STACK "Stack (most recent call first):\n"
 #define PLACE "  File \"/tmp/main.py\", line "
 
 /* What a child sent, and what was read of it. */
@@ -524,6 +525,87 @@ the_place_stands_beside_any_report(void **state)
     }
 }
 
+/* Of two stacks the last one is where time was up. */
+static void
+a_new_stack_has_a_new_place(void **state)
+{
+    struct reading reading;
+
+    (void)state;
+    parse(&reading, SPAN(STACK PLACE "12 in f\n" STACK PLACE "13 in g\n"));
+    assert_int_equal(reading.report.place, 13);
+    forget(&reading);
+    parse(&reading, SPAN(STACK PLACE "12 in f\n" STACK QUIET));
+    assert_int_equal(reading.report.place, 0);
+    forget(&reading);
+}
+
+/*** The stack for the log ***/
+
+static void
+a_stack_is_words_of_known_letters(void **state)
+{
+    static const struct {
+        struct span text;
+        size_t from;
+        const char *stack;
+    } table[] = {
+        {SPAN(""), 0, "unknown"},
+        {SPAN(PLACE "12 in f\n"), 0, "unknown"},
+        {SPAN(STACK), 0, "unknown"},
+        {SPAN(STACK PLACE "12 in f\n" PLACE "3 in <module>\n"), 0,
+         "main.py:12:f,main.py:3:<module>"},
+        {SPAN(STACK PLACE "12 in f\n" STACK PLACE "3 in g\n"), 0,
+         "main.py:12:f"},
+        {SPAN(STACK PLACE "12 in f\n" STACK PLACE "3 in g\n"), 1,
+         "main.py:3:g"},
+        {SPAN(STACK "  File \"/usr/x.py\", line 1 in x\n" PLACE "2 in f\n"), 0,
+         "main.py:2:f"},
+        {SPAN(STACK PLACE "2 in a b\"\\\x1b\xff,\0c\n"), 0,
+         "main.py:2:a?b??????c"},
+        {SPAN(STACK PLACE "2 in \n" PLACE "3\n" PLACE "4 of x\n"), 0,
+         "main.py:2:,main.py:3:,main.py:4:"},
+        {SPAN(STACK PLACE "99999999999999999999 in f\n"), 0,
+         "main.py:999999999:f"},
+        {SPAN(STACK PLACE "0 in f\n" PLACE "-1 in f\n"), 0, "unknown"},
+        {SPAN(STACK PLACE "2 in cut"), 0, "unknown"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct text stack = {0};
+
+        report_stack(table[i].text.at, table[i].text.len, table[i].from,
+                     &stack);
+        assert_string_equal(stack.data, table[i].stack);
+        text_clear(&stack);
+    }
+}
+
+static void
+a_stack_is_bounded(void **state)
+{
+    struct text text = {0}, stack = {0};
+
+    (void)state;
+    text_print(&text, STACK);
+    for (int i = 1; i <= 1000; i++) {
+        text_print(&text, PLACE "%d in ", i);
+        for (int j = 0; j < 200; j++)
+            text_add(&text, "x", 1);
+        text_add(&text, "\n", 1);
+    }
+    report_stack(text.data, text.len, 0, &stack);
+    assert_true(stack.len < 16 * 100);
+    assert_non_null(strstr(stack.data, "main.py:16:x"));
+    assert_string_equal(stack.data + stack.len - 4, ",...");
+    text_clear(&stack);
+    report_stack(NULL, 0, 0, &stack);
+    assert_string_equal(stack.data, "unknown");
+    text_clear(&stack);
+    text_clear(&text);
+}
+
 /*** Anything else ***/
 
 static void
@@ -602,6 +684,9 @@ main(void)
         cmocka_unit_test(the_innermost_line_of_the_program_is_its_place),
         cmocka_unit_test(a_huge_place_is_bounded),
         cmocka_unit_test(the_place_stands_beside_any_report),
+        cmocka_unit_test(a_new_stack_has_a_new_place),
+        cmocka_unit_test(a_stack_is_words_of_known_letters),
+        cmocka_unit_test(a_stack_is_bounded),
         cmocka_unit_test(rubbish_is_no_report),
         cmocka_unit_test(no_bytes_are_no_report),
         cmocka_unit_test(deep_nesting_is_no_report),
