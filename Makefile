@@ -8,7 +8,7 @@ BUILD = build
 # The system's Python: the one that its libraries are packaged for.
 PYTHON = /usr/bin/python3
 
-CFLAGS = -O2 -g
+CFLAGS ?= -O2 -g
 WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wformat=2 -Wundef
 HARDENING = -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
@@ -21,7 +21,7 @@ FCGI = main config master cgroup worker http request form json report \
 	verdict capture collect run ready usage sink reply html events status \
 	metrics about listen scoreboard log text machine siphash market market_request \
 	market_answer market_policy market_fetch market_cache market_rate \
-	market_key
+	market_key notify
 CHILD = main zygote confine leaf root filter probe python native png memory \
 	touch die
 SHARED = title
@@ -44,26 +44,31 @@ PACKAGE = $(wildcard child/sandbox/*.py child/sandbox/fmp/*)
 PRODUCT = $(BUILD)/sandbox-fcgi $(BUILD)/sandbox-child $(BUILD)/python/.done \
 	$(BUILD)/matplotlib/.done
 
+# What programs may import.
+LIBRARIES = python3-numpy python3-pandas python3-matplotlib python3-scipy \
+	python3-seaborn python3-statsmodels python3-sklearn python3-sympy \
+	python3-networkx python3-cvxopt python3-numexpr python3-openpyxl \
+	python3-xlsxwriter python3-docx python3-pil python3-dateutil \
+	python3-tabulate
 DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 	libinih-dev libcurl4-openssl-dev libgmime-3.0-dev ca-certificates openssl \
-	libseccomp-dev libdeflate-dev python3-dev python3-numpy python3-pandas \
-	python3-matplotlib python3-scipy python3-seaborn python3-statsmodels \
-	python3-sklearn python3-sympy python3-networkx python3-cvxopt \
-	python3-numexpr python3-openpyxl python3-xlsxwriter python3-docx \
-	python3-pil python3-dateutil python3-tabulate fonts-noto-cjk nginx \
-	libjs-codemirror
-TEST_DEPENDENCIES = libcmocka-dev python3-prometheus-client python3-pytest python3-pytest-xdist \
-	python3-hypothesis python3-requests python3-jsonschema fcgiwrap \
-	spawn-fcgi procps binutils curl python3-selenium chromium \
-	chromium-driver jq nodejs php-cli php-curl apache2 lighttpd iproute2
+	libseccomp-dev libdeflate-dev python3-dev $(LIBRARIES) fonts-noto-cjk \
+	nginx libjs-codemirror
+DEB_DEPENDENCIES = debhelper dh-python
+TEST_DEPENDENCIES = libcmocka-dev python3-prometheus-client python3-pytest \
+	python3-pytest-xdist python3-hypothesis python3-requests \
+	python3-jsonschema fcgiwrap spawn-fcgi procps binutils curl \
+	python3-selenium chromium chromium-driver jq nodejs php-cli php-curl \
+	apache2 lighttpd iproute2 bubblewrap python3-seccomp lintian man-db \
+	groff-base mandoc systemd $(DEB_DEPENDENCIES)
 BENCH_DEPENDENCIES = curl python3-ipykernel python3-jupyter-client
 FUZZ_DEPENDENCIES = clang
 LINT_DEPENDENCIES = clang clang-tidy cppcheck shellcheck pyflakes3 nodejs \
 	prometheus
 
 .PHONY: help all deps run test check bench curves fuzz pictures clean \
-	test-deps bench-deps fuzz-deps lint-deps lint valgrind sanitize \
-	reproducible
+	install uninstall deb test-deps bench-deps fuzz-deps deb-deps \
+	lint-deps lint valgrind sanitize reproducible
 .DEFAULT_GOAL = help
 
 help: ## list what can be made
@@ -95,6 +100,9 @@ test-deps:
 
 bench-deps:
 	@nginx/install-missing $(DEPENDENCIES) $(BENCH_DEPENDENCIES)
+
+deb-deps:
+	@nginx/install-missing $(DEPENDENCIES) $(DEB_DEPENDENCIES)
 
 fuzz-deps:
 	@nginx/install-missing $(DEPENDENCIES) $(FUZZ_DEPENDENCIES)
@@ -153,6 +161,75 @@ $(BUILD)/matplotlib/.done:
 	MPLCONFIGDIR=$(@D) XDG_CACHE_HOME=$(abspath $(BUILD)/cache) \
 		$(PYTHON) -c 'import matplotlib.font_manager'
 	@touch $@
+
+### Installing
+
+# Afterwards, as root: systemd-sysusers; systemctl daemon-reload; systemctl
+# enable --now sandbox-fcgi.socket sandbox-fcgi.service
+PREFIX = /usr/local
+TO = $(abspath $(DESTDIR)/$(PREFIX))
+ETC = $(abspath $(DESTDIR)/etc)
+MADE = $(BUILD)/install
+FILE = install -D -m 644
+
+# In build/install and below /etc. What is below /etc is the administrator's,
+# who may have changed it.
+ETC_FILES = sandbox-fcgi.conf nginx/snippets/sandbox-fcgi.conf \
+	nginx/sites-available/sandbox-fcgi logrotate.d/sandbox-fcgi
+
+install: $(PRODUCT) $(MADE) ## install below PREFIX (/usr/local) and /etc; DESTDIR goes before
+	install -D -t $(TO)/sbin $(BUILD)/sandbox-fcgi
+	install -D -t $(TO)/libexec/sandbox-fcgi $(BUILD)/sandbox-child
+	cd $(BUILD) && find python matplotlib -type f ! -name .done -exec \
+		$(FILE) {} $(TO)/libexec/sandbox-fcgi/{} \;
+	$(FILE) -t $(TO)/share/sandbox-fcgi/html nginx/html/*
+	$(FILE) -t $(TO)/share/man/man5 $(MADE)/sandbox-fcgi.conf.5
+	$(FILE) -t $(TO)/share/man/man8 nginx/man/sandbox-fcgi.8
+	$(FILE) -t $(TO)/lib/systemd/system $(MADE)/sandbox-fcgi.service \
+		nginx/systemd/sandbox-fcgi.socket
+	$(FILE) nginx/systemd/sysusers.conf $(TO)/lib/sysusers.d/sandbox-fcgi.conf
+	set -e; for file in $(ETC_FILES); do test -e $(ETC)/$$file || \
+		$(FILE) $(MADE)/etc/$$file $(ETC)/$$file; done
+
+uninstall: $(MADE) ## remove what install made, but for files in /etc that were changed
+	rm -rf $(TO)/libexec/sandbox-fcgi $(TO)/share/sandbox-fcgi
+	rm -f $(TO)/sbin/sandbox-fcgi $(TO)/share/man/man5/sandbox-fcgi.conf.5 \
+		$(TO)/share/man/man8/sandbox-fcgi.8 \
+		$(TO)/lib/systemd/system/sandbox-fcgi.service \
+		$(TO)/lib/systemd/system/sandbox-fcgi.socket \
+		$(TO)/lib/sysusers.d/sandbox-fcgi.conf
+	for file in $(ETC_FILES); do \
+		! cmp -s $(MADE)/etc/$$file $(ETC)/$$file || rm $(ETC)/$$file; done
+
+# Files that know PREFIX or come from others; made anew each time.
+.PHONY: $(MADE)
+$(MADE):
+	rm -rf $@
+	$(FILE) fcgi/sandbox-fcgi.conf $@/etc/sandbox-fcgi.conf
+	$(FILE) nginx/sandbox-fcgi.conf $@/etc/nginx/snippets/sandbox-fcgi.conf
+	$(FILE) nginx/systemd/logrotate.conf $@/etc/logrotate.d/sandbox-fcgi
+	mkdir $@/etc/nginx/sites-available
+	sed -n -e 's|include listen.conf|listen 127.0.0.1:8080|' \
+		-e 's|include sandbox|include snippets/sandbox|' \
+		-e 's|root html|root $(PREFIX)/share/sandbox-fcgi/html|' \
+		-e '/^    server {/,/^    }/{s/^    //;p}' nginx/nginx.conf \
+		>$@/etc/nginx/sites-available/sandbox-fcgi
+	awk -f nginx/man/conf.awk fcgi/sandbox-fcgi.conf >$@/sandbox-fcgi.conf.5
+	sed 's|/usr/sbin|$(PREFIX)/sbin|' nginx/systemd/sandbox-fcgi.service \
+		>$@/sandbox-fcgi.service
+
+DEB = $(BUILD)/deb
+
+deb: deb-deps ## build a Debian package, for the Debian that this is, in build/deb/
+	rm -rf $(DEB)
+	mkdir -p $(DEB)/tree
+	cp -r Makefile fcgi child nginx README.md $(DEB)/tree
+	cp -r nginx/deb $(DEB)/tree/debian
+	cp nginx/systemd/sandbox-fcgi.* $(DEB)/tree/debian
+	cp nginx/systemd/sysusers.conf $(DEB)/tree/debian/sandbox-fcgi.sysusers
+	sed "s/@LIBRARIES@/$$(echo $(LIBRARIES) | sed 's/ /, /g')/" \
+		nginx/deb/control >$(DEB)/tree/debian/control
+	cd $(DEB)/tree && MAKEFLAGS= dpkg-buildpackage -b -d -us -uc
 
 ### A child that can leave out any layer, for the tests of single layers
 
@@ -332,4 +409,4 @@ reproducible: deps ## build twice, in two directories, and compare
 	done
 	@rm -r $(BUILD)/twice
 
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(filter-out $(MADE)/%,$(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d))

@@ -18,6 +18,7 @@
 
 #define SECTION "sandbox-fcgi"
 #define CHILD "sandbox-child"
+#define INSTALLED_CHILD "/../libexec/sandbox-fcgi/" CHILD
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
 
@@ -704,11 +705,15 @@ set_given(struct loading *load, const char *given[OPTION_COUNT])
     return 0;
 }
 
-/* Unless told otherwise, sandbox-child lies beside the running program. */
+/*
+ * Unless told otherwise, sandbox-child lies beside the running program, as
+ * built, or as installed: for /usr/sbin/sandbox-fcgi below /usr/libexec.
+ */
 static int
 find_child(struct loading *load)
 {
     char path[PATH_MAX + sizeof CHILD];
+    char installed[PATH_MAX + sizeof INSTALLED_CHILD];
 
     if (*load->config->child != '\0')
         return 0;
@@ -717,8 +722,13 @@ find_child(struct loading *load)
         return fail(load, "child: not set, and /proc/self/exe: %s",
                     strerror(errno));
     path[length] = '\0';
-    memcpy(strrchr(path, '/') + 1, CHILD, sizeof CHILD);
-    return set_string(load, &load->config->child, path);
+    char *slash = strrchr(path, '/');
+    snprintf(installed, sizeof installed, "%.*s" INSTALLED_CHILD,
+             (int)(slash - path), path);
+    memcpy(slash + 1, CHILD, sizeof CHILD);
+    bool is_beside = access(path, X_OK) == 0 || access(installed, X_OK) == -1;
+    return set_string(load, &load->config->child,
+                      is_beside ? path : installed);
 }
 
 /*
