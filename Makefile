@@ -57,7 +57,7 @@ DEPENDENCIES = gcc libc6-dev make pkg-config libfcgi-dev libcjson-dev \
 DEB_DEPENDENCIES = debhelper dh-python
 TEST_DEPENDENCIES = libcmocka-dev python3-prometheus-client python3-pytest \
 	python3-pytest-xdist python3-hypothesis python3-requests \
-	python3-jsonschema fcgiwrap spawn-fcgi procps binutils curl \
+	python3-jsonschema fcgiwrap spawn-fcgi procps binutils curl faketime \
 	python3-selenium chromium chromium-driver jq nodejs php-cli php-curl \
 	apache2 lighttpd iproute2 bubblewrap python3-seccomp lintian man-db \
 	groff-base mandoc systemd $(DEB_DEPENDENCIES)
@@ -66,8 +66,10 @@ FUZZ_DEPENDENCIES = clang
 LINT_DEPENDENCIES = clang clang-tidy cppcheck shellcheck pyflakes3 nodejs \
 	prometheus
 
-.PHONY: help all deps run test check bench curves fuzz pictures clean \
-	install uninstall deb test-deps bench-deps fuzz-deps deb-deps \
+SECONDS = 600
+
+.PHONY: help all deps run test check bench soak plugs curves fuzz pictures \
+	clean install uninstall deb test-deps bench-deps fuzz-deps deb-deps \
 	lint-deps lint valgrind sanitize reproducible
 .DEFAULT_GOAL = help
 
@@ -266,6 +268,14 @@ bench: bench-deps ## measure it all, in about five minutes
 	@$(PYTHON) -B tests/bench/neighbours.py
 	@$(PYTHON) -B tests/bench/ratios.py
 	@$(PYTHON) -B tests/bench/overload.py
+
+soak: deps ## run programs of all kinds for SECONDS (600), as root
+	@$(MAKE) --no-print-directory -s all
+	@$(PYTHON) -B tests/soak/soak $(SECONDS)
+
+plugs: test-deps ## pull all plugs under load, as root
+	@$(MAKE) --no-print-directory -s all
+	@$(PYTHON) -B tests/soak/plugs.py
 
 curves: deps ## draw the README's curves anew, as root
 	@$(MAKE) --no-print-directory -s all

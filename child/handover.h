@@ -85,6 +85,9 @@ enum {
 /* And the line of what it has loaded, as JSON (sandbox/about.py). */
 #define ZYGOTE_ABOUT "about:"
 
+/* What it says when it has forked as often as it should. */
+#define ZYGOTE_WORN "worn"
+
 /* Beside the descriptors: anonymous KiB inherited at the fork. */
 enum { HANDOVER_BYTES = 4 };
 

@@ -34,7 +34,7 @@ enum { LIST_MAX = 64 };
 
 struct options {
     size_t memory, processes, work_size, work_inodes;
-    size_t ready, max_runs, once, check, own_ids;
+    size_t ready, max_runs, forks, once, check, own_ids;
     char *cgroup[LIST_MAX + 1];
     char *without[LIST_MAX + 1];
     char *python_path[LIST_MAX + 1];
@@ -82,6 +82,7 @@ option_set(struct options *options, char *argument)
         {"work_inodes", &options->work_inodes, NULL},
         {"ready", &options->ready, NULL},
         {"max_runs", &options->max_runs, NULL},
+        {"forks", &options->forks, NULL},
         {"once", &options->once, NULL},
         {"check", &options->check, NULL},
         {"own_ids", &options->own_ids, NULL},
@@ -186,7 +187,7 @@ main(int argc, char **argv)
     for (char **name = options.without; *name != NULL; name++)
         confine_leave_out(&limits, *name);
     plan = (struct zygote_plan){(int)options.ready, (int)options.max_runs,
-                                options.once != 0};
+                                options.once != 0, options.forks};
     confine_namespaces(argc, argv, limits.own_ids);
     title_init(argc, argv);
     title_set("sandbox-child: zygote");

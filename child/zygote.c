@@ -50,6 +50,7 @@ struct zygote {
     const struct limits *limits;
     int queue_fd;
     struct child *children;  /* plan->max_runs of them */
+    size_t forks;            /* so far */
     int64_t pause_until_ms;
     int64_t lull_until_ms;
 };
@@ -181,6 +182,8 @@ fork_child(struct zygote *zygote, struct child *child)
     theirs[HANDOVER_PIDFD] = child->pidfd;
     theirs[HANDOVER_OWNER] = confine_user_namespace();
     child->state = STARTING;
+    if (++zygote->forks == zygote->plan->forks)
+        fputs(ZYGOTE_WORN "\n", stderr);
 }
 
 /*

@@ -14,6 +14,7 @@ struct zygote_plan {
     int ready;      /* kept waiting for a job */
     int max_runs;   /* waiting and running together */
     bool once;      /* one run, then the end: a cold start */
+    size_t forks;   /* after so many it says ZYGOTE_WORN; 0: never */
 };
 
 /*

@@ -68,6 +68,12 @@ static const struct option {
     NUMBER(queue_wait, TIME, "10s", "0", "1h",
            "longest wait for a free child"),
     TEXT(zygote, SWITCH, "on", "fork children from a warm interpreter"),
+    NUMBER(zygote_runs, COUNT, "50000", "0", "1000000000",
+           "forks until a fresh one takes over; 0: any"),
+    NUMBER(zygote_age, TIME, "24h", "0", "500h",
+           "time until then; 0: any"),
+    NUMBER(worker_requests, COUNT, "10000", "0", "1000000000",
+           "requests of one worker process; 0: any"),
     TEXT(child, PATH, "", "path of " CHILD "; empty: beside us"),
     TEXT(python_path, DIRECTORIES, "", "more directories with modules"),
     TEXT(preload, MODULES, "", "more modules to load in advance"),
@@ -799,6 +805,10 @@ config_finish(struct config *config, long cores, size_t memory,
         snprintf(why, why_size, "workers (%d) must be more than max_runs (%d), "
                  "or no worker is left to take a request that has to wait",
                  config->workers, config->max_runs);
+    else if (config->zygote_runs > 0 && config->zygote_runs <= config->ready)
+        snprintf(why, why_size, "zygote_runs (%d) must be 0 or more than ready "
+                 "(%d), which a fresh zygote forks at once",
+                 config->zygote_runs, config->ready);
     else if (config->max_code > config->max_body)
         snprintf(why, why_size, "max_code (%zu) must not be more than max_body "
                  "(%zu)", config->max_code, config->max_body);

@@ -36,6 +36,9 @@ struct config {
     int ready;                  /* children kept waiting for a job */
     int queue_wait;             /* ms */
     bool zygote;
+    int zygote_runs;            /* forks until it is renewed; 0: any */
+    int zygote_age;             /* ms until then; 0: any */
+    int worker_requests;        /* until one is renewed; 0: any */
     char *child;                /* absolute path of sandbox-child */
     char *python_path;          /* absolute directories, ':' between them */
     char *preload;              /* module names, commas or spaces between */

@@ -128,7 +128,7 @@ static int
 take_handed_over(char *why, size_t why_size)
 {
     const char *pid = getenv("LISTEN_PID");  /* sd_listen_fds(3) */
-    int fd = STDIN_FILENO;
+    int fd = STDIN_FILENO, taken, null;
 
     if (pid != NULL && atol(pid) == getpid())
         fd = SYSTEMD_FD;
@@ -137,10 +137,14 @@ take_handed_over(char *why, size_t why_size)
                  "hand one over as descriptor 0");
         return -1;
     }
-    fd = fcntl(fd, F_DUPFD_CLOEXEC, SYSTEMD_FD + 1);
-    if (fd == -1)
+    /* In its place nothing, so that it is closed when we close ours. */
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    taken = fcntl(fd, F_DUPFD_CLOEXEC, SYSTEMD_FD + 1);
+    if (taken == -1 || null == -1 || dup2(null, fd) == -1)
         snprintf(why, why_size, "cannot take the socket: %s", strerror(errno));
-    return fd;
+    if (null != -1)
+        close(null);
+    return taken;
 }
 
 int

@@ -33,18 +33,22 @@ struct line {
 int
 log_open(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    int fd = STDERR_FILENO;
 
+    if (*path != '\0')
+        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
     if (fd == -1)
         return -1;
+    if (log_fd != STDERR_FILENO)
+        close(log_fd);
     log_fd = fd;
     return 0;
 }
 
 void
-log_as_json(void)
+log_as_json(bool wanted)
 {
-    is_json = true;
+    is_json = wanted;
 }
 
 /* systemd tells which file the journal reads from us. */

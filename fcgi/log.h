@@ -11,11 +11,16 @@
 #ifndef SANDBOX_LOG_H
 #define SANDBOX_LOG_H
 
-/* Append to the file at path from now on. Returns 0, or -1 with errno. */
+#include <stdbool.h>
+
+/*
+ * Append from now on to the file at path, or to standard error where that is
+ * empty. Returns 0; or -1 with errno, and all is as it was.
+ */
 int log_open(const char *path);
 
-/* Write JSON from now on. */
-void log_as_json(void);
+/* From now on write JSON, or text. */
+void log_as_json(bool wanted);
 
 void log_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

@@ -44,6 +44,9 @@
  * Without a zygote (zygote = off, CGI, --stdio) a worker starts one of its
  * own for a single run; all else is the same.
  *
+ * A reload, and a zygote that has become old, begin with a fresh zygote beside
+ * the old one (master.c).
+ *
  * What dies takes what depends on it along: a worker its run, the zygote its
  * children, the master everything.
  */
@@ -58,6 +61,7 @@
 #include "master.h"
 #include "ready.h"
 #include "scoreboard.h"
+#include "text.h"
 #include "title.h"
 #include "worker.h"
 
@@ -114,23 +118,6 @@ raise_descriptors(void)
     }
 }
 
-static int
-serve(const struct config *config)
-{
-    char why[512];
-    int listen_fd = listen_open(config, why, sizeof(why));
-    int status;
-
-    if (listen_fd == -1) {
-        log_error("%s", why);
-        return EXIT_SYSTEM;
-    }
-    raise_descriptors();
-    status = master_run(config, listen_fd);
-    listen_remove(config);
-    return status;
-}
-
 /* Print what is in force, and try it. Returns 0 when all of it holds. */
 static int
 check(const struct config *config)
@@ -175,17 +162,12 @@ check_market(const struct config *config)
     return true;
 }
 
+/* Is there what the configuration names? Returns 0, or an exit status. */
 static int
-act(struct config *config, enum config_action action)
+look_up(const struct config *config)
 {
     unsigned int taken;
 
-    if (strcmp(config->log_format, "json") == 0)
-        log_as_json();
-    if (config->log[0] != '\0' && log_open(config->log) == -1) {
-        log_error("cannot open %s: %m", config->log);
-        return EXIT_SYSTEM;
-    }
     if (access(config->child, X_OK) == -1) {
         log_error("cannot run %s: %m (child)", config->child);
         return EXIT_SYSTEM;
@@ -201,8 +183,89 @@ act(struct config *config, enum config_action action)
                   taken, config->max_runs, config->run_ids);
         return EXIT_USAGE;
     }
-    if (!check_market(config))
-        return EXIT_USAGE;
+    return check_market(config) ? 0 : EXIT_USAGE;
+}
+
+/* How this program was called, for a reload. */
+static int given_count;
+static char **given;
+
+/* What shows as the process's title from now on is the memory of argv. */
+static void
+keep_arguments(int argc, char **argv)
+{
+    given_count = argc;
+    given = must_alloc((size_t)(argc + 1) * sizeof(*given));
+    for (int i = 0; i < argc; i++)
+        given[i] = must_copy(argv[i]);
+}
+
+/* What is bound to the start stays as it is. */
+static void
+keep_string(const char *key, const char *old, char **fresh)
+{
+    if (strcmp(old, *fresh) == 0)
+        return;
+    log_warn("%s: a change takes a restart; it stays \"%s\"", key, old);
+    free(*fresh);
+    *fresh = must_copy(old);
+}
+
+/* A master_reload. */
+static int
+reload(const struct config *old, struct config *fresh)
+{
+    enum config_action action;
+    char why[1024];
+
+    if (config_load(given_count, given, fresh, &action, why,
+                    sizeof(why)) == -1) {
+        log_error("%s; all stays as it was", why);
+        return -1;
+    }
+    keep_string("listen", old->listen, &fresh->listen);
+    keep_string("user", old->user, &fresh->user);
+    keep_string("cgroup", old->cgroup, &fresh->cgroup);
+    if (fresh->listen_mode != old->listen_mode)
+        log_warn("listen_mode: a change takes a restart; it stays %04o",
+                 (unsigned int)old->listen_mode);
+    fresh->listen_mode = old->listen_mode;
+    if (look_up(fresh) == 0)
+        return 0;
+    log_error("all stays as it was");
+    config_clear(fresh);
+    return -1;
+}
+
+static int
+serve(struct config *config)
+{
+    char why[512];
+    int listen_fd;
+
+    master_block_signals();
+    listen_fd = listen_open(config, why, sizeof(why));
+    if (listen_fd == -1) {
+        log_error("%s", why);
+        return EXIT_SYSTEM;
+    }
+    raise_descriptors();
+    return master_run(config, listen_fd, reload);
+}
+
+static int
+act(struct config *config, enum config_action action)
+{
+    int status;
+
+    log_as_json(strcmp(config->log_format, "json") == 0);
+    if (config->log[0] != '\0' && log_open(config->log) == -1) {
+        log_error("cannot open %s: %m", config->log);
+        return EXIT_SYSTEM;
+    }
+    status = look_up(config);
+    if (status != 0)
+        return status;
     if (action == CONFIG_CHECK)
         return check(config);
     if (action == CONFIG_STDIO)
@@ -224,6 +287,7 @@ main(int argc, char **argv)
         fprintf(stderr, "%s\n", why);
         return EXIT_USAGE;
     }
+    keep_arguments(argc, argv);
     title_init(argc, argv);
     if (action == CONFIG_HELP)
         config_usage(stdout);

@@ -101,6 +101,15 @@ market_shared_new(const struct config *config)
     return shared->cache != NULL ? shared : NULL;
 }
 
+void
+market_shared_free(struct market_shared *shared)
+{
+    if (shared->cache != NULL)
+        market_cache_free(shared->cache);
+    munmap(shared, offsetof(struct market_shared, rate) +
+                       market_rate_size((int)shared->rate.calls_a_minute));
+}
+
 struct market *
 market_open(const struct config *config, struct market_shared *shared)
 {

@@ -34,6 +34,9 @@ struct market_call {
  * on failure. */
 struct market_shared *market_shared_new(const struct config *config);
 
+/* Let go of it here; workers that have it open keep it. */
+void market_shared_free(struct market_shared *shared);
+
 /*
  * Once a worker, before it drops its privileges, since the key file may be
  * readable for root alone. Both are borrowed. Without a key that can be read,

@@ -91,7 +91,7 @@ put_seats(struct text *text, const struct scoreboard *scoreboard)
     scoreboard_count_seats(scoreboard, seats);
     begin(text, PREFIX "workers", "gauge", "Workers by what they are at: "
           "waiting for a child, running a program, busy with a request.");
-    for (int i = 0; i < SEAT_STATES; i++)
+    for (int i = 0; i < SEAT_EMPTY; i++)
         text_print(text, PREFIX "workers{state=\"%s\"} %d\n",
                    scoreboard_seats[i], seats[i]);
 }

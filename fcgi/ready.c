@@ -132,6 +132,7 @@ zygote_arguments(const struct config *config, const char *cgroup,
     argument_number(arguments, "work_inodes", (size_t)config->work_inodes);
     argument_number(arguments, "ready", once ? 1 : (size_t)config->ready);
     argument_number(arguments, "max_runs", once ? 1 : (size_t)config->max_runs);
+    argument_number(arguments, "forks", (size_t)config->zygote_runs);
     argument_number(arguments, "once", once);
     argument_number(arguments, "check", purpose == ZYGOTE_CHECK);
     argument_number(arguments, "own_ids", has_own_ids(config));

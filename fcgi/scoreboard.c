@@ -39,10 +39,10 @@ const struct measure_kind measure_kinds[MEASURES] = {
 };
 
 struct scoreboard *
-scoreboard_new(int workers)
+scoreboard_new(int seats)
 {
     size_t size = sizeof(struct scoreboard) +
-                  (size_t)workers * sizeof(atomic_int);
+                  (size_t)seats * sizeof(atomic_int);
     struct scoreboard *scoreboard =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
              -1, 0);
@@ -51,7 +51,7 @@ scoreboard_new(int workers)
         return NULL;
     scoreboard->started_ms = now_ms();
     scoreboard->started_at = time(NULL);
-    scoreboard->seat_count = workers;
+    scoreboard->seat_count = seats;
     return scoreboard;
 }
 

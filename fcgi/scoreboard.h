@@ -18,6 +18,7 @@ enum seat {
     SEAT_BUSY,     /* reading a request, or answering it */
     SEAT_WAITING,  /* for a child */
     SEAT_RUNNING,
+    SEAT_EMPTY,    /* nobody's */
     SEAT_STATES
 };
 
@@ -68,8 +69,8 @@ struct scoreboard {
     atomic_ulong totals[SCOREBOARD_KINDS];  /* in the order of the names */
     atomic_ulong market_calls[MARKET_CLASSES][2];  /* [1]: from the cache */
     struct histogram histograms[MEASURES];
-    int seat_count;
-    atomic_int seats[];            /* one a worker */
+    atomic_int seat_count;
+    atomic_int seats[];            /* one a worker, some empty */
 };
 
 /*
@@ -87,7 +88,7 @@ extern const char *const scoreboard_seats[SEAT_STATES];
 extern const char *const scoreboard_classes[MARKET_CLASSES];
 
 /* Make it, before the first fork. NULL with errno on failure. */
-struct scoreboard *scoreboard_new(int workers);
+struct scoreboard *scoreboard_new(int seats);
 
 /* Replace a text. For the master. */
 void scoreboard_set(char text[static SCOREBOARD_TEXT], const char *value);

@@ -29,7 +29,8 @@ add_seats(cJSON *object, const struct scoreboard *scoreboard,
     workers = cJSON_AddObjectToObject(object, "workers");
     cJSON_AddNumberToObject(workers, "idle", seats[SEAT_IDLE]);
     cJSON_AddNumberToObject(workers, "busy",
-                            scoreboard->seat_count - seats[SEAT_IDLE]);
+                            scoreboard->seat_count - seats[SEAT_IDLE] -
+                                seats[SEAT_EMPTY]);
     runs = cJSON_AddObjectToObject(object, "runs");
     cJSON_AddNumberToObject(runs, "running", seats[SEAT_RUNNING]);
     cJSON_AddNumberToObject(runs, "waiting", seats[SEAT_WAITING]);

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 /* What Python's json reads without coming near its recursion limit. */
 enum { JSON_MAX_DEPTH = 200 };
@@ -315,12 +316,15 @@ explain(const struct worker *worker, enum ready_outcome outcome,
 
 /*
  * How long the request has waited, in ms. The server says when it came, which
- * may have stood before our socket while every worker was busy.
+ * may have stood before our socket while every worker was busy: for no longer
+ * than servers have patience, else the clock was moved meanwhile.
  */
 static double
-waited(const struct http *http)
+waited(const struct config *config, const struct http *http)
 {
     const char *came = http_param(http, "REQUEST_MSEC");
+    double patience = 60e3 + config->queue_wait + config->timeout +
+                      config->grace;
     struct timespec now;
     double ms;
 
@@ -329,7 +333,7 @@ waited(const struct http *http)
     clock_gettime(CLOCK_REALTIME, &now);
     ms = 1e3 * ((double)now.tv_sec - strtod(came, NULL)) +
          (double)now.tv_nsec / 1e6;
-    return ms > 0 ? ms : 0;
+    return ms > 0 && ms < patience ? ms : 0;
 }
 
 /* What is left of queue_wait, in ms. */
@@ -350,7 +354,7 @@ take_child(const struct worker *worker, struct answer *answer,
            const struct job *job, struct child *child,
            struct problem *problem)
 {
-    double before_ms = waited(answer->http);
+    double before_ms = waited(worker->config, answer->http);
     int64_t since_ms = now_ms();
     enum ready_outcome outcome;
 
@@ -583,22 +587,60 @@ serve(const struct worker *worker, struct http *http)
     return serve_run(worker, &answer);
 }
 
+/* For SIGQUIT. */
+static int accepting_fd;
+static volatile sig_atomic_t is_leaving;
+
+/*
+ * Without the socket an accept() that was interrupted, or is about to begin,
+ * fails; one that has a connection already is not disturbed, and neither is
+ * anything else.
+ */
+static void
+leave(int number)
+{
+    (void)number;
+    if (!is_leaving)
+        close(accepting_fd);
+    is_leaving = true;
+}
+
+/* Now that it is known what to do about them. */
+static void
+take_signals(int listen_fd)
+{
+    struct sigaction action = {.sa_handler = leave, .sa_flags = SA_RESTART};
+    sigset_t none;
+
+    accepting_fd = listen_fd;
+    sigaction(SIGQUIT, &action, NULL);
+    signal(SIGHUP, SIG_IGN);  /* of a terminal: the master's to act on */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void
 worker_run(const struct worker *worker)
 {
+    int left = worker->config->worker_requests;
     struct http http;
 
     title_set("sandbox-fcgi: worker");
     signal(SIGCHLD, SIG_IGN);  /* a cold start's zygote is nobody's to wait for */
     http_init();
-    for (;;) {
+    signal(SIGUSR1, SIG_IGN);
+    take_signals(worker->listen_fd);
+    while (!is_leaving) {
         if (http_accept(&http, worker->listen_fd) == -1)
             continue;
         take_seat(worker, SEAT_BUSY);
         serve(worker, &http);
         http_finish(&http);
         take_seat(worker, SEAT_IDLE);
+        if (--left == 0)
+            break;
     }
+    _exit(0);
 }
 
 int

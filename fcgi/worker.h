@@ -19,7 +19,11 @@ struct worker {
     int queue_fd;   /* of ready children; -1: a cold start for each run */
 };
 
-/* Serve requests until a signal ends the process. */
+/*
+ * Serve requests until SIGQUIT, after which it ends when it has answered the
+ * one it has, or until it has served config->worker_requests. Called with all
+ * signals blocked that mean something to the master.
+ */
 _Noreturn void worker_run(const struct worker *worker);
 
 /*

@@ -90,7 +90,7 @@ json_is_escaped(void **state)
     cJSON *object;
 
     (void)state;
-    log_as_json();
+    log_as_json(true);
     log_warn("a\"\\\n\x1b\xc3\xff");
     object = last_object();
     assert_string_equal(member(object, "message")->valuestring,

@@ -161,8 +161,9 @@ def test_a_run_that_waits_for_another(service):
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         runs = [pool.submit(service.run, "import time; time.sleep(1); 1")
                 for _ in range(3)]
-        wait_for(lambda: scrape(service)[("workers", ("state", "waiting"))])
-        assert scrape(service)[("workers", ("state", "running"))] == 2
+        def workers(state):
+            return scrape(service)[("workers", ("state", state))]
+        wait_for(lambda: workers("waiting") == 1 and workers("running") == 2)
         assert all(run.result() for run in runs)
     rise = (scrape(service)[("queue_seconds_sum",)] -
             before[("queue_seconds_sum",)])
