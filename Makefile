@@ -88,7 +88,7 @@ test: test-deps ## install what is missing, build, and run all tests
 	@$(MAKE) --no-print-directory all $(BUILD)/test/sandbox-child \
 		$(BUILD)/test/_sandbox.so check
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
-		-n 2 --dist loadfile tests
+		-n 3 --dist loadfile tests
 
 pictures: test-deps ## take the pictures of the page anew
 	@$(MAKE) --no-print-directory -s all
