@@ -352,7 +352,8 @@ ANALYZER = -fanalyzer -Wno-analyzer-malloc-leak -Werror
 LINT_FLAGS = $(filter-out -MMD -MP,$(BASE)) $(FCGI_FLAGS) $(CHILD_FLAGS)
 # Programs for a run, where names are that nobody has imported.
 PROGRAMS = tests/cases/% tests/escape/attacks/% tests/escape/prelude.py \
-	tests/market/programs/% tests/bench/preamble.py tests/bench/curves_plot.py
+	tests/market/programs/% tests/bench/preamble.py \
+	tests/bench/curves_plot.py tests/soak/soak_plot.py
 LINTED = $(patsubst %.c,$(BUILD)/lint/%.done,$(wildcard fcgi/*.c child/*.c))
 
 lint: lint-deps ## look for faults with analyzers and linters

@@ -3,7 +3,6 @@
 import base64
 import collections
 import concurrent.futures
-import http.client
 import json
 import os
 import pathlib
