@@ -17,8 +17,8 @@ from service import TOP, figures_of
 README = (TOP / "README.md").read_text()
 ADDRESS = "http://127.0.0.1:8080"
 #: How a block of each language is run, from a file.
-RUN = {"sh": ["sh", "-eu"], "python": [sys.executable], "js": ["node"],
-       "php": ["php"]}
+RUN = {"sh": ["sh", "-eu"], "python": [sys.executable],
+       "js": ["node", "--no-warnings"], "php": ["php"]}
 SUFFIX = {"js": ".mjs"}
 ORDERS = "product,amount\nnut,3\nbolt,4\nnut,5\n"
 LANGUAGES = list(RUN)
