@@ -1,6 +1,6 @@
 # tries: to take in many processes what one may not
 # stopped by: worker
-# expected: kind == 'memory' and seconds < 6
+# expected: kind == 'memory' and seconds < 3
 told, tell = os.pipe()
 for _ in range(8):
     if os.fork() == 0:

@@ -1,6 +1,6 @@
 # tries: to break what measures processes, by names and arguments of theirs
 # stopped by: worker
-# expected: kind == 'memory' and seconds < 8
+# expected: kind == 'memory' and seconds < 3
 name = ctypes.create_string_buffer(b') R 1 1 1 1 (')
 prctl(15, name)
 program = ('import time; b = bytearray(100 << 20); print(flush=True); '
