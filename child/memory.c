@@ -24,7 +24,6 @@ enum {
     TRIM_BYTES = 64 << 20,     /* ... gives back: its own bounds, at which it
                                   arrives by itself in a large program */
     HEAP_STEP = 128 << 10,     /* its default */
-    PART_BYTES = 2 << 20,      /* of a library, at most, to be moved */
     SMALL_MIN = 24,            /* malloc's sizes of which it keeps lists */
     SMALL_STEP = 16,
     SMALL_MAX = 1032,
@@ -207,7 +206,7 @@ memory_mappings(size_t *count)
     if (mappings == NULL || maps == NULL)
         die("cannot read /proc/self/maps: %m");
     *count = 0;
-    while (fgets(line, sizeof(line), maps) != NULL && *count < MAPPINGS_MAX) {
+    while (fgets(line, sizeof(line), maps) != NULL && *count < MAPPINGS_MAX - 1) {
         struct mapping *mapping = &mappings[*count];
 
         mapping->name[0] = '\0';
@@ -215,6 +214,7 @@ memory_mappings(size_t *count)
                    &mapping->end, mapping->access, mapping->name) >= 3)
             ++*count;
     }
+    mappings[*count].start = mappings[*count].end = UINTPTR_MAX;
     fclose(maps);
     return mappings;
 }
@@ -280,16 +280,15 @@ join(const struct mapping *mappings, size_t count)
     }
 }
 
-/* A part of a library, or the zeroes behind one, that is small. */
+/* Whether it is a part of a library, or memory as malloc and the kernel have
+ * it behind one: what can lie in other pages as well. */
 static bool
-is_small_part(const struct mapping *mapping, bool follows_one)
+is_movable(const struct mapping *mapping)
 {
-    bool is_part = mapping->name[0] == '\0'
-                       ? follows_one && strcmp(mapping->access, "rw-p") == 0
-                       : strstr(mapping->name, ".so") != NULL &&
-                             strcmp(mapping->access, "---p") != 0;
-
-    return is_part && mapping->end - mapping->start <= PART_BYTES;
+    return mapping->name[0] == '/'
+               ? strcmp(mapping->access, "rw-s") != 0
+               : mapping->name[0] == '\0' &&
+                     strcmp(mapping->access, "rw-p") == 0;
 }
 
 /* Whether all of it is in huge pages, or could be put into them. */
@@ -303,12 +302,12 @@ is_huge(char *start, size_t size)
 }
 
 /*
- * Put a copy in huge pages in the place of what is there, if they are to be
- * had. It may be the C library that is replaced: nothing but the copying
- * itself happens in between.
+ * Put a copy in huge pages in the place of what is there, mappings and gaps
+ * between them, if they are to be had. It may be the C library that is
+ * replaced: nothing but the copying itself happens in between.
  */
 static void
-replace(uintptr_t start, size_t size)
+replace(uintptr_t start, size_t size, const struct mapping *mapping)
 {
     char *room = mmap(NULL, size + HUGE_BYTES,
                       PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -321,7 +320,14 @@ replace(uintptr_t start, size_t size)
     (void)!madvise(copy, size, MADV_HUGEPAGE);
     memset(copy, 0, size);
     if (is_huge(copy, size)) {
-        memcpy(copy, (void *)start, size);
+        for (; mapping->start < start + size; mapping++) {
+            uintptr_t from = mapping->start > start ? mapping->start : start;
+            uintptr_t to = mapping->end < start + size ? mapping->end
+                                                       : start + size;
+
+            if (mapping->access[0] == 'r')
+                memcpy(copy + (from - start), (void *)from, to - from);
+        }
         if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                    (void *)start) != MAP_FAILED)
             rest = copy + size;
@@ -336,27 +342,51 @@ replace(uintptr_t start, size_t size)
 }
 
 /*
- * Hundreds of small libraries stand side by side. Joined, and in huge pages,
- * they are a few entries for a fork to copy and an exit to clear: two fifths
- * of what both took.
+ * Whether the huge page at `at` would stand for several mappings, all of which
+ * can be moved. *mapping is the first that reaches beyond at, in a list that
+ * ends with what nothing reaches.
+ */
+static bool
+holds_several(uintptr_t at, const struct mapping *mapping)
+{
+    bool has_library = false, is_whole = mapping->start <= at &&
+                                         mapping->end >= at + HUGE_BYTES;
+
+    for (; mapping->start < at + HUGE_BYTES; mapping++) {
+        if (!is_movable(mapping))
+            return false;
+        has_library |= mapping->name[0] == '/';
+    }
+    return has_library && !is_whole;
+}
+
+/*
+ * Hundreds of libraries stand side by side, each in some pieces. Where more
+ * than one stands in the space of a huge page, they are moved into one: so
+ * they are a few entries for a fork to copy and an exit to clear, which
+ * halves what both take.
  */
 static void
 replace_libraries(const struct mapping *mappings, size_t count)
 {
+    uintptr_t at = 0;
+
     for (size_t i = 0; i < count;) {
-        size_t next = i;
+        uintptr_t end;
 
-        while (next < count && is_small_part(&mappings[next], next > i) &&
-               (next == i || mappings[next - 1].end == mappings[next].start))
-            next++;
-        if (next > i) {
-            uintptr_t start = round_up(mappings[i].start);
-            uintptr_t end = round_down(mappings[next - 1].end);
-
-            if (start < end)
-                replace(start, end - start);
+        if (at < round_down(mappings[i].start))
+            at = round_down(mappings[i].start);
+        while (i < count && mappings[i].end <= at)
+            i++;
+        end = at;
+        for (size_t next = i; holds_several(end, &mappings[next]);) {
+            end += HUGE_BYTES;
+            while (mappings[next].end <= end)
+                next++;
         }
-        i = next > i ? next : i + 1;
+        if (end > at)
+            replace(at, end - at, &mappings[i]);
+        at = end > at ? end : at + HUGE_BYTES;
     }
 }
 
