@@ -25,7 +25,7 @@
 
 enum {
     PAUSE_MS = 1000,  /* after a child that could not be set up, or forked */
-    LULL_MS = 5       /* after a child was taken: most runs end sooner */
+    LULL_MS = 1       /* after a child was taken: a small run ends sooner */
 };
 
 enum state {

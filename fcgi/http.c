@@ -381,6 +381,9 @@ discard_rest(void)
 void
 http_finish(struct http *http)
 {
+    if (http->is_finished)
+        return;
+    http->is_finished = true;
     text_clear(&http->unsent);
     /* Given up, perhaps within a record: nothing can follow. */
     if (http->is_live && http->front == HTTP_FASTCGI)

@@ -24,6 +24,7 @@ struct http {
     FCGX_Request fastcgi;
     bool is_bodiless;  /* HEAD: all but the headers is dropped */
     bool is_live;      /* between http_begin_live() and http_end_live() */
+    bool is_finished;
     bool is_broken;    /* a live reply that can be sent to nobody */
     size_t sent;       /* bytes of the reply's body */
     struct text unsent;  /* of a live reply: FastCGI records, or a part */
@@ -87,7 +88,7 @@ struct pollfd http_live(struct http *http);
 void http_offer(struct http *http, const char *text, size_t len);
 int http_end_live(struct http *http);
 
-/* End the reply, and the connection. */
+/* End the reply, and the connection; once is enough. */
 void http_finish(struct http *http);
 
 /*

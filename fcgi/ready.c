@@ -353,23 +353,30 @@ ready_count(int queue_fd)
     return bytes / HANDOVER_BYTES;
 }
 
-/*
- * Tell the zygote, and make sure that both are there: either may have died
- * while the child was in the queue.
- */
+/* Make sure that it and the zygote are there: either may have died while the
+ * child was in the queue. */
 static bool
-child_claim(struct child *child)
+child_claim(const struct child *child)
 {
-    static const char taken = STATUS_TAKEN;
-    int *const fds[] = {&child->job_fd, &child->output_fd, &child->report_fd};
-    struct pollfd alive = {child->pidfd, POLLIN, 0};
+    const int fds[] = {child->job_fd, child->output_fd, child->report_fd};
+    struct pollfd ended[] = {{child->pidfd, POLLIN, 0},
+                             {child->status_fd, 0, 0}};
 
-    if (poll(&alive, 1, 0) != 0)
+    if (poll(ended, 2, 0) != 0)
         return false;
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-        if (fcntl(*fds[i], F_SETFL, O_NONBLOCK) == -1)
+        if (fcntl(fds[i], F_SETFL, O_NONBLOCK) == -1)
             return false;
-    return send(child->status_fd, &taken, 1, MSG_NOSIGNAL) == 1;
+    return true;
+}
+
+void
+child_taken(const struct child *child)
+{
+    static const char taken = STATUS_TAKEN;
+
+    /* A zygote that is gone is heard of as the run's end. */
+    (void)!send(child->status_fd, &taken, 1, MSG_NOSIGNAL);
 }
 
 static enum ready_outcome

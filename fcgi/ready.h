@@ -64,6 +64,10 @@ enum ready_outcome ready_take(const struct config *config, int queue_fd,
                               struct pollfd client, int wait_ms,
                               struct child *child);
 
+/* Tell the zygote that the child has left the queue. Not before it has a job:
+ * of the two, the child is to run first. */
+void child_taken(const struct child *child);
+
 /* Throw away what is in the queue: the children of a zygote that is dead. */
 void ready_drain(int queue_fd);
 

@@ -382,6 +382,8 @@ run_job(const struct config *config, const struct job *job,
                          ? run.started_ms + config->slow_after : INT64_MAX;
 
     market_begin(market, child->market_fd, job->key, run.interrupt_at_ms);
+    send_job(&run);
+    child_taken(child);
     wait_for_end(&run);
     market_end(market);
     result->calls = market_calls(market, &result->call_count);

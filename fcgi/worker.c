@@ -509,6 +509,7 @@ run_and_reply(const struct worker *worker, struct answer *answer,
         measure(worker, answer, &result.ending);
     }
     tell(worker, answer, kind, rc == 0 ? 200 : 0, &result);
+    http_finish(answer->http);  /* the rest is nothing to wait for */
     result_clear(&result);
     child_close(&child);
     return 0;
