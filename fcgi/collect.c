@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -253,32 +254,57 @@ listing_clear(struct listing *listing)
 /*** Out: what is in them ***/
 
 /*
- * Read one file of a known size whole. Returns the data, owned, or NULL:
- * nothing of the run is alive, so its size no longer changes.
+ * Map size bytes, and one more, since there is no map of nothing: of fd, or
+ * blank ones where that is -1. A map of a file that could be written to would
+ * be populated with copies.
  */
 static char *
-read_file(int directory, const struct entry *entry)
+must_map(int fd, size_t size)
+{
+    bool is_blank = fd == -1;
+    char *data = mmap(NULL, size + 1, PROT_READ | (is_blank ? PROT_WRITE : 0),
+                      MAP_PRIVATE | MAP_POPULATE |
+                          (is_blank ? MAP_ANONYMOUS : 0), fd, 0);
+
+    if (data == MAP_FAILED) {
+        log_error("out of memory");
+        _Exit(111);
+    }
+    return data;
+}
+
+static void
+unmap(char *data, size_t size)
+{
+    if (data != NULL)
+        munmap(data, size + 1);
+}
+
+/*
+ * The data of one file of a known size, for unmap(), or NULL. They are not
+ * copied: nothing of the run is alive, so the file keeps its size. One that
+ * has holes is, since to touch a hole takes a page of the file system, and
+ * where that is full the signal SIGBUS comes instead.
+ */
+static char *
+take_data(int directory, const struct entry *entry)
 {
     int fd = open_below(directory, entry->name, O_RDONLY);
+    size_t size = entry->size;
     struct stat status;
-    size_t done = 0;
-    char *data;
+    char *data = NULL;
 
     if (fd == -1)
         return NULL;
-    data = NULL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        (size_t)status.st_size == entry->size)
-        data = must_alloc(entry->size);
-    while (data != NULL && done < entry->size) {
-        ssize_t len = read(fd, data + done, entry->size - done);
+        (size_t)status.st_size == size) {
+        bool has_holes = lseek(fd, 0, SEEK_HOLE) != status.st_size;
 
-        if (len <= 0) {
-            free(data);
+        data = must_map(has_holes ? -1 : fd, size);
+        if (has_holes && read(fd, data, size) != (ssize_t)size) {
+            unmap(data, size);
             data = NULL;
-            break;
         }
-        done += (size_t)len;
     }
     close(fd);
     return data;
@@ -333,7 +359,7 @@ take_one(struct collected *collected, const struct job *job, int directory,
           entry->size <= find_input(job, entry->name)->size) &&
         !budget_allows(budget, entry))
         return;
-    data = read_file(directory, entry);
+    data = take_data(directory, entry);
     if (data == NULL) {
         collected->was_denied = true;
         text_print(&collected->notes, "The file %s was left out: it cannot be "
@@ -343,7 +369,7 @@ take_one(struct collected *collected, const struct job *job, int directory,
     if (is_unchanged(job, entry, data) ||
         (find_input(job, entry->name) != NULL &&
          !budget_allows(budget, entry))) {
-        free(data);
+        unmap(data, entry->size);
         return;
     }
     budget->count--;
@@ -421,10 +447,10 @@ take_figures(int work_fd, const struct collect_limits *limits,
         if (entry->size > bytes || strlen(entry->name) != 7 ||
             strcmp(entry->name + 3, ".png") != 0)
             continue;
-        data = read_file(directory, entry);
+        data = take_data(directory, entry);
         if (data == NULL || !is_figure(data, entry->size,
                                        limits->figure_pixels)) {
-            free(data);
+            unmap(data, entry->size);
             continue;
         }
         bytes -= entry->size;
@@ -509,7 +535,7 @@ clear_files(struct found_file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         free(files[i].name);
-        free(files[i].data);
+        unmap(files[i].data, files[i].size);
     }
     free(files);
 }

@@ -17,7 +17,7 @@
 
 struct found_file {
     char *name;        /* owned; as the working directory has it */
-    char *data;        /* owned */
+    char *data;        /* owned; the file itself, in the run's file system */
     size_t size;
 };
 

@@ -269,6 +269,56 @@ http_begin(struct http *http, int status, const char *type,
     http->is_bodiless = method != NULL && strcmp(method, "HEAD") == 0;
 }
 
+/* Put text into FastCGI records, unsent. */
+static void
+add_records(struct http *http, const char *text, size_t len)
+{
+    struct text *unsent = &http->unsent;
+
+    for (size_t step; len > 0; text += step, len -= step) {
+        int id = http->fastcgi.requestId;
+
+        step = len < RECORD_MAX ? len : RECORD_MAX;
+        text_add(unsent, (const char[]){1, FCGI_STDOUT, (char)(id >> 8),
+                                        (char)id, (char)(step >> 8),
+                                        (char)step, 0, 0}, 8);
+        text_add(unsent, text, step);
+    }
+}
+
+/* Send all that is unsent. */
+static int
+send_unsent(struct http *http)
+{
+    struct text *unsent = &http->unsent;
+
+    for (size_t at = 0; at < unsent->len;) {
+        ssize_t sent = send(http->fastcgi.ipcFd, unsent->data + at,
+                            unsent->len - at, MSG_NOSIGNAL);
+
+        if (sent > 0)
+            at += (size_t)sent;
+        else if (errno != EINTR)
+            return -1;
+    }
+    unsent->len = 0;
+    return 0;
+}
+
+/* libfcgi writes 8 KiB at a time: what is much longer goes past it. */
+static int
+write_fastcgi(struct http *http, const char *text, size_t len)
+{
+    FCGX_Stream *out = http->fastcgi.out;
+
+    if (len < RECORD_MAX)
+        return FCGX_PutStr(text, (int)len, out) == (int)len ? 0 : -1;
+    if (FCGX_FFlush(out) == -1)
+        return -1;
+    add_records(http, text, len);
+    return send_unsent(http);
+}
+
 int
 http_write(void *context, const char *text, size_t len)
 {
@@ -278,8 +328,7 @@ http_write(void *context, const char *text, size_t len)
         return 0;
     http->sent += len;
     if (http->front == HTTP_FASTCGI)
-        return FCGX_PutStr(text, (int)len, http->fastcgi.out) == (int)len
-                   ? 0 : -1;
+        return write_fastcgi(http, text, len);
     while (len > 0) {
         ssize_t written = write(STDOUT_FILENO, text, len);
 
@@ -320,15 +369,7 @@ http_offer(struct http *http, const char *text, size_t len)
     ssize_t sent;
 
     http->sent += len;
-    for (size_t step; len > 0; text += step, len -= step) {
-        int id = http->fastcgi.requestId;
-
-        step = len < RECORD_MAX ? len : RECORD_MAX;
-        text_add(unsent, (const char[]){1, FCGI_STDOUT, (char)(id >> 8),
-                                        (char)id, (char)(step >> 8),
-                                        (char)step, 0, 0}, 8);
-        text_add(unsent, text, step);
-    }
+    add_records(http, text, len);
     sent = send(http->fastcgi.ipcFd, unsent->data, unsent->len,
                 MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) {
@@ -341,24 +382,11 @@ http_offer(struct http *http, const char *text, size_t len)
 int
 http_end_live(struct http *http)
 {
-    struct text *unsent = &http->unsent;
-    size_t at = 0;
-
     http->is_live = false;
     if (http->front != HTTP_FASTCGI)
         return 0;
     guard(http->fastcgi.ipcFd, LIVE_SECONDS);
-    while (!http->is_broken && at < unsent->len) {
-        ssize_t sent = send(http->fastcgi.ipcFd, unsent->data + at,
-                            unsent->len - at, MSG_NOSIGNAL);
-
-        if (sent > 0)
-            at += (size_t)sent;
-        else
-            http->is_broken = errno != EINTR;
-    }
-    text_clear(unsent);
-    return http->is_broken ? -1 : 0;
+    return http->is_broken ? -1 : send_unsent(http);
 }
 
 /* A body that was not read has the server's end of a socket reset when we end,

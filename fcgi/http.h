@@ -27,7 +27,7 @@ struct http {
     bool is_finished;
     bool is_broken;    /* a live reply that can be sent to nobody */
     size_t sent;       /* bytes of the reply's body */
-    struct text unsent;  /* of a live reply: FastCGI records, or a part */
+    struct text unsent;  /* FastCGI records of our own, or a part of one */
 };
 
 /*

@@ -234,6 +234,17 @@ def test_a_full_disk_leaves_what_fitted(tight):
     assert files_of(reply) == {"a": bytes(10 ** 6)}
 
 
+def test_holes_come_back_from_a_full_disk(tight):
+    """As zeros, though there is no page left for them."""
+    reply = tight.run("with open('a', 'wb') as holes:\n"
+                      "    holes.truncate(6 << 20)\n"
+                      "    holes.seek(1 << 20)\n    holes.write(b'data')\n"
+                      "open('/tmp/b', 'wb').write(bytes(10 ** 8))")
+    assert "No space left" in reply["error"]["message"]
+    assert files_of(reply) == {
+        "a": (bytes(1 << 20) + b"data").ljust(6 << 20, b"\0")}
+
+
 def test_a_process_left_in_the_background_delays_nothing(tight):
     """As lim-03: it holds the pipe open."""
     reply = tight.run("import subprocess\n"
