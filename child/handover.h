@@ -85,11 +85,15 @@ enum {
 /* And the line of what it has loaded, as JSON (sandbox/about.py). */
 #define ZYGOTE_ABOUT "about:"
 
+/* What it says when it has loaded all, and handed children over. */
+#define ZYGOTE_LOADED "loaded"
+
 /* What it says when it has forked as often as it should. */
 #define ZYGOTE_WORN "worn"
 
-/* Beside the descriptors: anonymous KiB inherited at the fork. */
-enum { HANDOVER_BYTES = 4 };
+/* Beside the descriptors: anonymous KiB inherited at the fork, and whether it
+ * was before all libraries were there. */
+enum { HANDOVER_BYTES = 4 + 1 };
 
 /* Worker to zygote: the child has left the queue; fork another. */
 enum { STATUS_TAKEN = 'T' };

@@ -6,8 +6,8 @@
  *     sandbox-child KEY=VALUE ...       (the keys are in the table below)
  *
  * descriptor 3 is the queue of ready children. It shuts itself in, starts
- * Python, loads the libraries, and forks a child for each run; each of those
- * closes the remaining layers before it reads a byte of its job. It never
+ * Python, loads the libraries, and forks a child for each run, from the start
+ * on if it is asked to (early); each of those closes the remaining layers before it reads a byte of its job. It never
  * sees a key, a request or the network, and it links no FastCGI and no curl.
  */
 
@@ -34,7 +34,7 @@ enum { LIST_MAX = 64 };
 
 struct options {
     size_t memory, processes, work_size, work_inodes;
-    size_t ready, max_runs, forks, once, check, own_ids;
+    size_t ready, max_runs, forks, once, early, check, own_ids;
     char *cgroup[LIST_MAX + 1];
     char *without[LIST_MAX + 1];
     char *python_path[LIST_MAX + 1];
@@ -84,6 +84,7 @@ option_set(struct options *options, char *argument)
         {"max_runs", &options->max_runs, NULL},
         {"forks", &options->forks, NULL},
         {"once", &options->once, NULL},
+        {"early", &options->early, NULL},
         {"check", &options->check, NULL},
         {"own_ids", &options->own_ids, NULL},
         {"cgroup", NULL, options->cgroup},
@@ -148,7 +149,7 @@ check_single_threaded(void)
  * child. So there must be none but ours.
  */
 static void
-check_descriptors(void)
+check_descriptors(const struct zygote *zygote)
 {
     DIR *directory = opendir("/proc/self/fd");
     char target[256];
@@ -161,11 +162,32 @@ check_descriptors(void)
                                  sizeof(target) - 1);
 
         target[len > 0 ? len : 0] = '\0';
-        if (fd > ZYGOTE_QUEUE_FD && fd != dirfd(directory) && !confine_holds(fd))
+        if (fd > ZYGOTE_QUEUE_FD && fd != dirfd(directory) &&
+            !confine_holds(fd) && !zygote_holds(zygote, fd))
             die("the zygote has %s open after its imports; a preloaded "
                 "module keeps it so", target);
     }
     closedir(directory);
+}
+
+/*
+ * Load and use all libraries. Where runs are wanted meanwhile there are
+ * children between any two, which load what their programs name.
+ */
+static void
+warm(struct zygote *zygote, bool is_early, char **preload)
+{
+    python_call("sandbox.warm", "warm", preload);
+    while (python_call("sandbox.warm", "step", NULL) != 0) {
+        if (!is_early)
+            continue;
+        check_single_threaded();
+        zygote_look(zygote);
+    }
+    python_call("sandbox.about", "say", (char *[]){ZYGOTE_ABOUT, NULL});
+    python_settle();
+    memory_settle();
+    touch_learn();
 }
 
 int
@@ -175,6 +197,7 @@ main(int argc, char **argv)
     struct sources sources;
     struct limits limits;
     struct zygote_plan plan;
+    struct zygote *zygote;
 
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], CONFINE_AGAIN) != 0)
@@ -202,15 +225,13 @@ main(int argc, char **argv)
     if (!plan.once)
         memory_start();
     python_start(options.python_path);
-    python_call("sandbox.warm", plan.once ? "cold" : "warm", options.preload);
-    if (!plan.once) {
-        python_call("sandbox.about", "say", (char *[]){ZYGOTE_ABOUT, NULL});
-        python_settle();
-        memory_settle();
-        touch_learn();
-    }
+    zygote = zygote_new(&plan, &limits, ZYGOTE_QUEUE_FD);
+    if (plan.once)
+        python_call("sandbox.warm", "cold", options.preload);
+    else
+        warm(zygote, options.early != 0, options.preload);
     check_single_threaded();
-    check_descriptors();
-    zygote_run(&plan, &limits, ZYGOTE_QUEUE_FD);
+    check_descriptors(zygote);
+    zygote_run(zygote);
     _exit(0);
 }

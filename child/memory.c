@@ -181,8 +181,6 @@ sort_heap(void)
     void *at_top;
     uintptr_t top;
 
-    mallopt(M_TOP_PAD, HEAP_STEP);
-    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     malloc_trim(0);                    /* joins free pieces, in no order */
     at_top = malloc(LARGE_BYTES / 2);  /* for which it looks at all of them */
     top = (uintptr_t)at_top;
@@ -391,13 +389,21 @@ replace_libraries(const struct mapping *mappings, size_t count)
 }
 
 void
+memory_stop(void)
+{
+    takes_ahead = false;
+    give_back_ahead();
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+}
+
+void
 memory_settle(void)
 {
     struct mapping *mappings;
     size_t count;
 
-    takes_ahead = false;
-    give_back_ahead();
+    memory_stop();
     give_back_spares();
     sort_heap();
     mappings = memory_mappings(&count);

@@ -23,8 +23,11 @@ void memory_start(void);
 void *memory_arena_new(size_t size);
 void memory_arena_free(void *arena, size_t size);
 
+/* No more ahead of need: for a child that is forked while libraries load. */
+void memory_stop(void);
+
 /*
- * Once everything is loaded, before the first fork. Gives back what is held
+ * Once everything is loaded, before all but such forks. Gives back what is held
  * ahead of need; needs /proc.
  */
 void memory_settle(void);

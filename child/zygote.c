@@ -4,6 +4,7 @@
 #include "die.h"
 #include "handover.h"
 #include "leaf.h"
+#include "memory.h"
 #include "python.h"
 #include "root.h"
 #include "title.h"
@@ -37,6 +38,7 @@ enum state {
 
 struct child {
     enum state state;
+    bool is_early;  /* forked before all was loaded */
     pid_t pid;
     int pidfd;      /* both owned until the child's end */
     int status_fd;
@@ -50,6 +52,8 @@ struct zygote {
     const struct limits *limits;
     int queue_fd;
     struct child *children;  /* plan->max_runs of them */
+    struct pollfd *polled;   /* POLLED for each, and the queue */
+    bool is_loaded;
     size_t forks;            /* so far */
     int64_t pause_until_ms;
     int64_t lull_until_ms;
@@ -61,13 +65,15 @@ pause_forking(struct zygote *zygote)
     zygote->pause_until_ms = now_ms() + PAUSE_MS;
 }
 
+/* Early children are as good as none when all is loaded. */
 static int
 count(const struct zygote *zygote, enum state state)
 {
     int found = 0;
 
     for (int i = 0; i < zygote->plan->max_runs; i++)
-        found += zygote->children[i].state == state;
+        found += zygote->children[i].state == state &&
+                 !(zygote->children[i].is_early && zygote->is_loaded);
     return found;
 }
 
@@ -117,7 +123,8 @@ close_theirs(struct child *child)
 
 /* The child's life, from the fork to its end. */
 static _Noreturn void
-live(const struct limits *limits, int slot, int work_fd, const int *fds)
+live(const struct limits *limits, int slot, int work_fd, const int *fds,
+     bool is_early)
 {
     struct pollfd job = {CHILD_JOB, POLLIN, 0};
     int status;
@@ -125,6 +132,8 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds)
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
     confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
+    if (is_early)
+        memory_stop();
     touch_pages();
     python_prepare();
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
@@ -154,6 +163,7 @@ fork_child(struct zygote *zygote, struct child *child)
                                           zygote->limits->work_inodes,
                                           confine_id(zygote->limits, slot));
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
+    child->is_early = !zygote->is_loaded;
     child->inherited_kib = inherited_kib();
     child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;
 
@@ -163,7 +173,8 @@ fork_child(struct zygote *zygote, struct child *child)
      * seen to by sandbox.run. */
     child->pid = fork();
     if (child->pid == 0)
-        live(zygote->limits, slot, theirs[HANDOVER_WORK], fds);
+        live(zygote->limits, slot, theirs[HANDOVER_WORK], fds,
+             child->is_early);
     confine_after_fork();
 
     for (int i = 0; i < CHILD_FD_COUNT; i++)
@@ -222,7 +233,8 @@ hand_over(struct zygote *zygote, struct child *child)
     };
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-    pack(bytes, child->inherited_kib, sizeof(bytes));
+    pack(bytes, child->inherited_kib, 4);
+    pack(bytes + 4, child->is_early, 1);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(child->theirs));
@@ -319,12 +331,15 @@ fork_ahead(struct zygote *zygote)
     return PAUSE_MS;
 }
 
-/* Act on what poll() found of one child; its three entries are at polled. */
+/* What is waited for of a child, in order. */
+enum { POLLED_END, POLLED_STATUS, POLLED_REPORT, POLLED };
+
+/* Act on what poll() found of one child, whose entries begin at polled. */
 static bool
 child_events(struct zygote *zygote, struct child *child,
              const struct pollfd *polled)
 {
-    if (child->state == STARTING && polled[2].revents != 0) {
+    if (child->state == STARTING && polled[POLLED_REPORT].revents != 0) {
         if (!child_is_ready(child)) {
             kill(child->pid, SIGKILL);
             child_ended(zygote, child);
@@ -332,55 +347,109 @@ child_events(struct zygote *zygote, struct child *child,
         }
         return hand_over(zygote, child);
     }
-    if (polled[0].revents != 0) {
+    if (polled[POLLED_END].revents != 0) {
         child_ended(zygote, child);
         return !zygote->plan->once;
     }
-    if (polled[1].revents != 0)
-        child_status(zygote, child, polled[1].revents);
+    if (polled[POLLED_STATUS].revents != 0)
+        child_status(zygote, child, polled[POLLED_STATUS].revents);
     return true;
 }
 
-void
-zygote_run(const struct zygote_plan *plan, const struct limits *limits,
+/*** The loop ***/
+
+static void
+look_at(const struct child *child, struct pollfd *polled)
+{
+    bool is_free = child->state == FREE;
+
+    polled[POLLED_END] = (struct pollfd){
+        is_free ? -1 : child->pidfd, POLLIN, 0};
+    polled[POLLED_STATUS] = (struct pollfd){
+        is_free ? -1 : child->status_fd, POLLIN, 0};
+    polled[POLLED_REPORT] = (struct pollfd){
+        child->state == STARTING ? child->theirs[HANDOVER_REPORT] : -1,
+        POLLIN, 0};
+}
+
+/* Wait, and act on all that has happened. Returns false at the end. */
+static bool
+step(struct zygote *zygote, int wait_ms)
+{
+    int count = zygote->plan->max_runs;
+    struct pollfd *polled = zygote->polled, *queue = &polled[POLLED * count];
+
+    for (int i = 0; i < count; i++)
+        look_at(&zygote->children[i], &polled[POLLED * i]);
+    /* No events asked for: only whether the other end is still there. */
+    *queue = (struct pollfd){zygote->queue_fd, 0, 0};
+    if (poll(polled, (nfds_t)(POLLED * count + 1), wait_ms) == -1 &&
+        errno != EINTR)
+        die("cannot wait: %m");
+    if (queue->revents != 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (zygote->children[i].state != FREE &&
+            !child_events(zygote, &zygote->children[i], &polled[POLLED * i]))
+            return false;
+    return true;
+}
+
+struct zygote *
+zygote_new(const struct zygote_plan *plan, const struct limits *limits,
            int queue_fd)
 {
-    size_t polled_count = 3 * (size_t)plan->max_runs + 1;
-    struct zygote zygote = {
-        .plan = plan,
-        .limits = limits,
-        .queue_fd = queue_fd,
-        .children = calloc((size_t)plan->max_runs, sizeof(struct child)),
-    };
-    struct pollfd *polled = calloc(polled_count, sizeof(*polled));
+    struct zygote *zygote = calloc(1, sizeof(*zygote));
+    size_t count = (size_t)plan->max_runs;
 
-    if (zygote.children == NULL || polled == NULL)
+    if (zygote == NULL)
         die("out of memory");
-    for (;;) {
-        int wait_ms = fork_ahead(&zygote);
+    *zygote = (struct zygote){
+        .plan = plan, .limits = limits, .queue_fd = queue_fd,
+        .children = calloc(count, sizeof(*zygote->children)),
+        .polled = calloc(POLLED * count + 1, sizeof(*zygote->polled)),
+    };
+    if (zygote->children == NULL || zygote->polled == NULL)
+        die("out of memory");
+    return zygote;
+}
 
-        for (int i = 0; i < plan->max_runs; i++) {
-            const struct child *child = &zygote.children[i];
-            bool is_free = child->state == FREE;
+void
+zygote_look(struct zygote *zygote)
+{
+    int wait_ms;
 
-            polled[3 * i] = (struct pollfd){
-                is_free ? -1 : child->pidfd, POLLIN, 0};
-            polled[3 * i + 1] = (struct pollfd){
-                is_free ? -1 : child->status_fd, POLLIN, 0};
-            polled[3 * i + 2] = (struct pollfd){
-                child->state == STARTING ? child->theirs[HANDOVER_REPORT] : -1,
-                POLLIN, 0};
-        }
-        /* No events asked for: only whether the other end is still there. */
-        polled[polled_count - 1] = (struct pollfd){queue_fd, 0, 0};
-        if (poll(polled, polled_count, wait_ms) == -1 && errno != EINTR)
-            die("cannot wait: %m");
-        if (polled[polled_count - 1].revents != 0)
-            break;
-        for (int i = 0; i < plan->max_runs; i++)
-            if (zygote.children[i].state != FREE &&
-                !child_events(&zygote, &zygote.children[i], &polled[3 * i]))
-                return;
+    do {
+        wait_ms = fork_ahead(zygote);
+        if (!step(zygote, count(zygote, STARTING) > 0 ? PAUSE_MS : 0))
+            _exit(0);
+    } while (wait_ms == 0 || count(zygote, STARTING) > 0);
+}
+
+void
+zygote_run(struct zygote *zygote)
+{
+    zygote->is_loaded = true;
+    if (!zygote->plan->once) {
+        zygote_look(zygote);
+        fputs(ZYGOTE_LOADED "\n", stderr);
     }
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the process ends with it. */
+    while (step(zygote, fork_ahead(zygote)))
+        continue;
+}
+
+bool
+zygote_holds(const struct zygote *zygote, int fd)
+{
+    for (int i = 0; i < zygote->plan->max_runs; i++) {
+        const struct child *child = &zygote->children[i];
+
+        if (child->state != FREE &&
+            (fd == child->pidfd || fd == child->status_fd))
+            return true;
+        for (int k = 0; child->state == STARTING && k < HANDOVER_FD_COUNT; k++)
+            if (fd == child->theirs[k])
+                return true;
+    }
+    return false;
 }

@@ -202,10 +202,10 @@ static void
 start_zygote(struct master *master, struct generation *generation,
              struct process *process)
 {
+    bool is_serving = generation->stage == SERVING;
     const char *cgroup = cgroup_make();
     int ends[2];
 
-    (void)master;
     process->start_ms = now_ms();
     process->pid = -1;
     generation->is_worn = false;
@@ -221,12 +221,15 @@ start_zygote(struct master *master, struct generation *generation,
     }
     process->pid = ready_start_zygote(&generation->config,
                                       generation->queue_write_fd, ends[1],
-                                      cgroup, ZYGOTE_SERVE);
+                                      cgroup, is_serving ? ZYGOTE_SERVE
+                                                         : ZYGOTE_TAKE_OVER);
     close(ends[1]);
     if (process->pid == -1) {
         log_error("cannot fork: %m");
         cgroup_remove(cgroup);
     }
+    if (is_serving)
+        master->scoreboard->is_loading = true;
     close_fd(&generation->log_fd);
     generation->log_fd = ends[0];
     generation->line_len = 0;
@@ -416,6 +419,7 @@ take_over(struct master *master)
         reopen_log(&fresh->config);
     show(master, fresh);
     master->scoreboard->is_warm = fresh->config.zygote;
+    master->scoreboard->is_loading = false;
     master->scoreboard->is_failing = false;
     start_missing(master);  /* before the others leave */
     retire(master, old, fresh);
@@ -574,6 +578,13 @@ zygote_line(struct master *master, struct generation *generation,
         generation->is_worn = true;
         return;
     }
+    if (strcmp(line, ZYGOTE_LOADED) == 0) {
+        if (generation->stage == SERVING) {
+            master->scoreboard->is_loading = false;
+            notify_serving(&generation->config);
+        }
+        return;
+    }
     if (strncmp(line, PROBE_IN_FORCE, strlen(PROBE_IN_FORCE)) == 0) {
         log_info("zygote: %s", line);
         scoreboard_set(generation->layers, line + strlen(PROBE_IN_FORCE));
@@ -587,8 +598,6 @@ zygote_line(struct master *master, struct generation *generation,
     if (generation->stage != SERVING)
         return;
     show(master, generation);
-    if (strncmp(line, ZYGOTE_ABOUT, strlen(ZYGOTE_ABOUT)) == 0)
-        notify_serving(&generation->config);
     /* A child that cannot be set up is no end of the zygote. */
     if (strncmp(line, CHILD_SAYS, strlen(CHILD_SAYS)) == 0) {
         scoreboard_set(master->scoreboard->reason, line);

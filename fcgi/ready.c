@@ -134,6 +134,7 @@ zygote_arguments(const struct config *config, const char *cgroup,
     argument_number(arguments, "max_runs", once ? 1 : (size_t)config->max_runs);
     argument_number(arguments, "forks", (size_t)config->zygote_runs);
     argument_number(arguments, "once", once);
+    argument_number(arguments, "early", purpose == ZYGOTE_SERVE);
     argument_number(arguments, "check", purpose == ZYGOTE_CHECK);
     argument_number(arguments, "own_ids", has_own_ids(config));
     if (*cgroup != '\0')
@@ -303,7 +304,8 @@ child_unpack(struct msghdr *message, const unsigned char *bytes,
     child->pidfd = fds[HANDOVER_PIDFD];
     child->status_fd = fds[HANDOVER_STATUS];
     child->owner_fd = fds[HANDOVER_OWNER];
-    child->inherited = (size_t)unpack(bytes, HANDOVER_BYTES) * 1024;
+    child->inherited = (size_t)unpack(bytes, 4) * 1024;
+    child->is_early = bytes[4] != 0;
     return true;
 }
 
@@ -312,7 +314,7 @@ child_unpack(struct msghdr *message, const unsigned char *bytes,
  * filled, 0 when there is nothing, -1 when nothing can come any more.
  */
 static int
-receive(int queue_fd, struct child *child)
+receive_next(int queue_fd, struct child *child)
 {
     unsigned char bytes[HANDOVER_BYTES];
     union {
@@ -335,12 +337,29 @@ receive(int queue_fd, struct child *child)
     return 1;
 }
 
+/* The same, but an early child only when no other comes behind it. */
+static int
+receive(int queue_fd, struct child *child)
+{
+    int rc = receive_next(queue_fd, child);
+
+    while (rc == 1 && child->is_early) {
+        struct child next;
+
+        if (receive_next(queue_fd, &next) != 1)
+            break;
+        child_close(child);
+        *child = next;
+    }
+    return rc;
+}
+
 void
 ready_drain(int queue_fd)
 {
     struct child child;
 
-    while (receive(queue_fd, &child) == 1)
+    while (receive_next(queue_fd, &child) == 1)
         child_close(&child);
 }
 

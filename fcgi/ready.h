@@ -18,6 +18,7 @@
 
 /* A confined process that waits for a job. Descriptors are owned; -1: none. */
 struct child {
+    bool is_early;     /* from before all libraries were loaded */
     size_t inherited;  /* bytes it shares with the zygote it came from */
     int job_fd;        /* non-blocking, as output_fd and report_fd */
     int output_fd;
@@ -39,9 +40,10 @@ enum ready_outcome {
 
 /* What a zygote is started for: it ends of itself after the last two. */
 enum zygote_purpose {
-    ZYGOTE_SERVE,
+    ZYGOTE_SERVE,       /* at once, with early children while it loads */
+    ZYGOTE_TAKE_OVER,   /* when it has loaded all */
     ZYGOTE_ONE_RUN,
-    ZYGOTE_CHECK   /* print which layers hold, on log_fd; exit status 0: all */
+    ZYGOTE_CHECK        /* print which layers hold, on log_fd; exit status 0: all */
 };
 
 /*
@@ -57,7 +59,7 @@ pid_t ready_start_zygote(const struct config *config, int queue_fd,
 
 /*
  * Take a child for one run. queue_fd is the shared queue's reading end, or -1
- * for a cold start. Waits at most wait_ms, and not longer than the client is
+ * for a cold start. An early child only where there is no other. Waits at most wait_ms, and not longer than the client is
  * there. On READY_TAKEN fills *child, to be given to child_close().
  */
 enum ready_outcome ready_take(const struct config *config, int queue_fd,

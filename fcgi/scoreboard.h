@@ -58,6 +58,7 @@ struct scoreboard {
     int64_t started_ms;
     time_t started_at;
     atomic_bool is_warm;     /* a child of the present zygote has been seen */
+    atomic_bool is_loading;  /* it loads libraries: its children are early */
     atomic_bool is_failing;  /* a child could not be set up since one was
                                 taken; reason says why */
     /* Written by the master alone; each ends in NUL at every moment. */

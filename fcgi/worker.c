@@ -128,24 +128,33 @@ send_page(struct http *http, const char *type, struct text *text)
     text_clear(text);
 }
 
-/* How many children wait; the zygote is warm when there is one. */
+/* There is a child: the zygote is warm when it has loaded all. */
+static void
+see_child(const struct worker *worker)
+{
+    if (!worker->scoreboard->is_loading)
+        worker->scoreboard->is_warm = true;
+}
+
+/* How many children wait. */
 static int
 count_ready(const struct worker *worker)
 {
     int count = worker->queue_fd != -1 ? ready_count(worker->queue_fd) : 0;
 
     if (count > 0)
-        worker->scoreboard->is_warm = true;
+        see_child(worker);
     return count;
 }
 
 static void
 serve_health(const struct worker *worker, struct http *http)
 {
-    bool is_well = count_ready(worker) > 0 || worker->queue_fd == -1 ||
-                   worker->scoreboard->is_warm;
+    bool is_well = worker->queue_fd == -1;
     struct text text = {0};
 
+    (void)count_ready(worker);
+    is_well |= worker->scoreboard->is_warm;
     status_health(is_well, worker->scoreboard->reason, &text);
     http_begin(http, is_well ? 200 : 503, forms[FORM_JSON],
                is_well ? NULL : "Retry-After: 1");
@@ -369,7 +378,7 @@ take_child(const struct worker *worker, struct answer *answer,
                        answer->queue_seconds);
     if (outcome != READY_TAKEN)
         return explain(worker, outcome, problem);
-    worker->scoreboard->is_warm = true;
+    see_child(worker);
     worker->scoreboard->is_failing = false;
     if (collect_put(child->work_fd, job) == 0)
         return 0;

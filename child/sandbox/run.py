@@ -75,6 +75,9 @@ def watch_clock():
 
 def prepare():
     """What is the child's own and can be done before there is a job."""
+    if not gc.isenabled():  # forked while libraries were loaded
+        gc.freeze()
+        gc.enable()
     reseed()
     return 0
 

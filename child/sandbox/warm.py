@@ -43,8 +43,23 @@ def cold(preload):
     return 0
 
 
+steps = iter(())
+
+
 def warm(preload):
-    """Load all libraries and use them once.
+    """Begin to load all libraries and use them once; step() goes on."""
+    global steps
+    steps = take_steps(preload)
+    return 0
+
+
+def step():
+    """Load the next library. Returns 0 when all is done."""
+    return next(steps, 0)
+
+
+def take_steps(preload):
+    """Yield 1 after each step: all that has been begun then is whole.
 
     The first figure, table, workbook and document fill caches and load
     what is lazy, so that all runs share the result. Nothing of it stays
@@ -54,6 +69,7 @@ def warm(preload):
     environment = dict(os.environ)
     cold(preload)
     for library in (*namespace.LIBRARIES.values(), *PARTS):
+        yield 1
         importlib.import_module(library)
     namespace.prepare()
     sys.modules["__main__"].fmp.warm()
@@ -64,7 +80,6 @@ def warm(preload):
     figures.made = 0
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]  # scikit-learn sets some
-    return 0
 
 
 def settle():

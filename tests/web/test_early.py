@@ -1,0 +1,81 @@
+"""Runs while a zygote loads its libraries: from the first moments on, by
+children that load what their program names."""
+
+import os
+import signal
+
+import pytest
+from service import figures_of, wait_for
+
+#: Not by its name, which would have an early child load it.
+LOADED = "import sys\nprint('stats' + 'models' in sys.modules)"
+
+
+@pytest.fixture
+def loading(start):
+    """A service whose zygote has just been lost, and loads again."""
+    service = start()
+    lose_the_zygote(service)
+    return service
+
+
+def lose_the_zygote(service):
+    # A child that it has just forked still has its title.
+    wait_for(lambda: len(service.pids("zygote")) == 1)
+    zygote, = service.pids("zygote")
+    os.kill(zygote, signal.SIGKILL)
+    wait_for(lambda: not is_warm(service))
+
+
+def is_warm(service):
+    return service.get("/healthz").status == 200
+
+
+def test_a_run_does_not_wait_for_the_libraries(loading):
+    assert loading.run("print(1)")["output"] == "1\n"
+    assert not is_warm(loading)
+    assert loading.get("/healthz").json["reason"] == "Python is starting."
+
+
+def test_a_program_has_what_it_names(loading):
+    reply = loading.run("print(pd.Series([1, 2]).sum())\nplt.plot([1, 2])\n"
+                        "save_excel(pd.DataFrame({'a': [1]}), 'a.xlsx')",
+                        context={"x": 1})
+    assert reply["error"] is None and reply["output"] == "3\n"
+    assert len(figures_of(reply)) == 1
+    assert [file["name"] for file in reply["files"]] == ["a.xlsx"]
+
+
+def test_it_is_confined_and_collects_its_garbage_as_any(loading):
+    reply = loading.run(
+        "import gc, os, socket\nprint(gc.isenabled(), os.getpid())\n"
+        "print(*[line.split()[1] for line in open('/proc/self/status')\n"
+        "        if line.startswith(('CapBnd', 'NoNewPrivs', 'Seccomp:'))])\n"
+        "socket.socket()")
+    assert reply["output"] == "True 1\n0000000000000000 1 2\n"
+    assert reply["error"]["type"] == "OSError"
+
+
+def test_one_that_was_not_used_is_dropped_for_a_warm_one(loading):
+    early = wait_for(lambda: loading.pids("ready"))
+    assert not is_warm(loading)
+    wait_for(lambda: is_warm(loading), 60, "the libraries")
+    assert loading.run(LOADED)["output"] == "True\n"
+    wait_for(lambda: not set(early) & set(loading.pids("ready")), 10,
+             "the end of the early children")
+
+
+def test_where_there_is_one_place_it_serves_once(start):
+    service = start(max_runs=1, ready=1, workers=2)
+    lose_the_zygote(service)
+    wait_for(lambda: is_warm(service), 60, "the libraries")
+    assert [service.run(LOADED)["output"] for _ in range(3)] == [
+        "False\n", "True\n", "True\n"]
+
+
+def test_a_run_that_began_early_goes_on_and_is_told_of_when_all_is_loaded(
+        loading):
+    reply = loading.run("import time\nprint(1)\ntime.sleep(6)\nprint(2)")
+    assert reply["error"] is None and reply["output"] == "1\n2\n"
+    wait_for(lambda: is_warm(loading), 60, "the libraries")
+    assert loading.run(LOADED)["output"] == "True\n"
