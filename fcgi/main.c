@@ -29,6 +29,10 @@
  * believes the kernel and its own clock first, the child's report last
  * (verdict.c).
  *
+ * While a zygote loads its libraries, after the start or when another was
+ * lost, it forks children between any two of them: early ones, which load what
+ * their program names, and serve where there are no others yet.
+ *
  * Market data come through the worker: the program names what it wants on a
  * descriptor of its own, the broker in the worker (market.c) asks for it with
  * the key, which no program ever sees. Workers share the answers that are
