@@ -208,6 +208,8 @@ main(int argc, char **argv)
     memory_start();
     python_start(none);
     python_call("sandbox.warm", "warm", none);
+    while (python_call("sandbox.warm", "step", NULL) != 0)
+        continue;
     python_settle();
     memory_settle();
     touch_learn();
