@@ -40,8 +40,10 @@ struct child {
     enum state state;
     bool is_early;  /* forked before all was loaded */
     pid_t pid;
-    int pidfd;      /* both owned until the child's end */
+    int pidfd;      /* all three owned until the child's end */
     int status_fd;
+    int mounts_fd;  /* its mount namespace, which takes the kernel a while to
+                       end; not before the worker has been told */
     int theirs[HANDOVER_FD_COUNT];  /* the worker's ends, until handed over */
     unsigned int inherited_kib;
     unsigned long kills_before;     /* for memory, of its slot's earlier runs */
@@ -192,6 +194,7 @@ fork_child(struct zygote *zygote, struct child *child)
         die("cannot open a pidfd: %m");
     theirs[HANDOVER_PIDFD] = child->pidfd;
     theirs[HANDOVER_OWNER] = confine_user_namespace();
+    child->mounts_fd = -1;
     child->state = STARTING;
     if (++zygote->forks == zygote->plan->forks)
         fputs(ZYGOTE_WORN "\n", stderr);
@@ -213,6 +216,16 @@ child_is_ready(const struct child *child)
     fprintf(stderr, "sandbox-child: %s",
             line[0] != '\0' ? line : "a child died while it was set up\n");
     return false;
+}
+
+/* -1 where it cannot be: then the child's end takes a little longer. */
+static int
+open_mounts(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* Put the child into the queue. Returns false when nobody reads it. */
@@ -245,6 +258,7 @@ hand_over(struct zygote *zygote, struct child *child)
         die("cannot hand a child over: %m");
     }
     close_theirs(child);
+    child->mounts_fd = open_mounts(child->pid);
     child->state = READY;
     return true;
 }
@@ -282,6 +296,8 @@ child_ended(struct zygote *zygote, struct child *child)
     (void)!send(child->status_fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
     close(child->status_fd);
     close(child->pidfd);
+    if (child->mounts_fd != -1)
+        close(child->mounts_fd);
     child->state = FREE;
     zygote->lull_until_ms = 0;
 }
@@ -445,7 +461,8 @@ zygote_holds(const struct zygote *zygote, int fd)
         const struct child *child = &zygote->children[i];
 
         if (child->state != FREE &&
-            (fd == child->pidfd || fd == child->status_fd))
+            (fd == child->pidfd || fd == child->status_fd ||
+             fd == child->mounts_fd))
             return true;
         for (int k = 0; child->state == STARTING && k < HANDOVER_FD_COUNT; k++)
             if (fd == child->theirs[k])
