@@ -79,7 +79,7 @@ static const struct option {
     TEXT(preload, MODULES, "", "more modules to load in advance"),
     TEXT(isolation, LAYERS, "strict", "strict, or reduced:LAYER,..."),
     NUMBER(run_ids, COUNT, "0", "0", "2147400000",
-           "first of max_runs ids for runs; 0: none"),
+           "first of 65536 ids for runs; 0: none"),
     TEXT(cgroup, SUBTREE, "auto", "auto, off, or a directory to divide"),
     TEXT(log, PATH, "", "path of the log; empty: stderr"),
     TEXT(log_format, FORMAT, "text", "text or json, a line a run"),

@@ -43,7 +43,7 @@ struct config {
     char *python_path;          /* absolute directories, ':' between them */
     char *preload;              /* module names, commas or spaces between */
     char *isolation;            /* strict, or reduced:LAYER,LAYER */
-    int run_ids;                /* first of max_runs user and group ids for
+    int run_ids;                /* first of 65536 user and group ids for
                                    runs, if root starts us; 0: none */
     char *cgroup;               /* auto, off, or a directory to divide */
     char *log;                  /* absolute path; empty: stderr */

@@ -184,7 +184,7 @@ look_up(const struct config *config)
     taken = find_taken_id(config);
     if (taken != 0) {
         log_error("run_ids: %u, of the %d from %d on, belongs to an account",
-                  taken, config->max_runs, config->run_ids);
+                  taken, ZYGOTES_MAX * ZYGOTE_IDS, config->run_ids);
         return EXIT_USAGE;
     }
     return check_market(config) ? 0 : EXIT_USAGE;
@@ -234,6 +234,11 @@ reload(const struct config *old, struct config *fresh)
         log_warn("listen_mode: a change takes a restart; it stays %04o",
                  (unsigned int)old->listen_mode);
     fresh->listen_mode = old->listen_mode;
+    /* While runs have some of them, others might begin in their middle. */
+    if (fresh->run_ids != old->run_ids)
+        log_warn("run_ids: a change takes a restart; it stays %d",
+                 old->run_ids);
+    fresh->run_ids = old->run_ids;
     if (look_up(fresh) == 0)
         return 0;
     log_error("all stays as it was");

@@ -51,7 +51,8 @@ enum {
     /* What a request may take besides queue_wait, timeout and grace: 30 s to
      * come in (http.c), 10 s to die (run.c), 300 s to be sent (http.c). */
     REQUEST_MS = (30 + 10 + 300) * 1000,
-    GENERATIONS_MAX = 4,  /* one serves, one warms up, two see their runs end */
+    /* One serves, one warms up, two see their runs end. */
+    GENERATIONS_MAX = ZYGOTES_MAX,
     SPARE_SEATS = 1024
 };
 
@@ -198,14 +199,29 @@ start_worker(struct master *master, struct generation *generation,
     worker_run(&worker);
 }
 
+/* Where it stands among the generations. */
+static int
+place_of(const struct master *master, const struct generation *generation)
+{
+    int place = 0;
+
+    while (master->generations[place] != generation)
+        place++;
+    return place;
+}
+
 static void
 start_zygote(struct master *master, struct generation *generation,
              struct process *process)
 {
     bool is_serving = generation->stage == SERVING;
+    struct config config = generation->config;
     const char *cgroup = cgroup_make();
     int ends[2];
 
+    /* Runs of others may still have theirs. */
+    if (config.run_ids != 0)
+        config.run_ids += place_of(master, generation) * ZYGOTE_IDS;
     process->start_ms = now_ms();
     process->pid = -1;
     generation->is_worn = false;
@@ -219,10 +235,10 @@ start_zygote(struct master *master, struct generation *generation,
         cgroup_remove(cgroup);
         return;
     }
-    process->pid = ready_start_zygote(&generation->config,
-                                      generation->queue_write_fd, ends[1],
-                                      cgroup, is_serving ? ZYGOTE_SERVE
-                                                         : ZYGOTE_TAKE_OVER);
+    process->pid = ready_start_zygote(&config, generation->queue_write_fd,
+                                      ends[1], cgroup,
+                                      is_serving ? ZYGOTE_SERVE
+                                                 : ZYGOTE_TAKE_OVER);
     close(ends[1]);
     if (process->pid == -1) {
         log_error("cannot fork: %m");
@@ -310,9 +326,7 @@ static void
 generation_free(struct master *master, struct generation *generation)
 {
     close_fd(&generation->log_fd);
-    for (int i = 0; i < GENERATIONS_MAX; i++)
-        if (master->generations[i] == generation)
-            master->generations[i] = NULL;
+    master->generations[place_of(master, generation)] = NULL;
     free(generation);
 }
 

@@ -65,12 +65,14 @@ drop_privileges(void)
 unsigned int
 find_taken_id(const struct config *config)
 {
-    unsigned int first = (unsigned int)config->run_ids;
+    for (int part = 0; config->run_ids != 0 && part < ZYGOTES_MAX; part++)
+        for (int slot = 0; slot < config->max_runs; slot++) {
+            unsigned int id = (unsigned int)(config->run_ids +
+                                             part * ZYGOTE_IDS + slot);
 
-    for (int i = 0; first != 0 && i < config->max_runs; i++)
-        if (getpwuid(first + (unsigned int)i) != NULL ||
-            getgrgid(first + (unsigned int)i) != NULL)
-            return first + (unsigned int)i;
+            if (getpwuid(id) != NULL || getgrgid(id) != NULL)
+                return id;
+        }
     return 0;
 }
 

@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* At most so many zygotes at a time, and how many of the run_ids each has: the
+ * most that max_runs may be (config.c), since a reload can change it. */
+enum { ZYGOTES_MAX = 4, ZYGOTE_IDS = 16384 };
+
 /* A confined process that waits for a job. Descriptors are owned; -1: none. */
 struct child {
     bool is_early;     /* from before all libraries were loaded */
@@ -87,7 +91,8 @@ void child_close(struct child *child);
 int find_user(const struct config *config);
 uid_t user_of_runs(void);
 
-/* The first of the configured run_ids that an account has, or 0. */
+/* The first of the run_ids, as far as max_runs need them, that an account has,
+ * or 0. */
 unsigned int find_taken_id(const struct config *config);
 int drop_privileges(void);
 

@@ -1,6 +1,8 @@
 """Fixtures: `service` is shared by a session and must be as good as new after
-each test; `start` gives a test an instance with options of its own."""
+each test; `start` gives a test an instance with options of its own, and
+`start_cold` one that is up at once."""
 
+import functools
 import os
 import pathlib
 import sys
@@ -19,6 +21,17 @@ from service import Service, wait_for  # noqa: E402
 # Nothing is written beside the sources, and a busy machine fails no test.
 hypothesis.settings.register_profile("here", database=None, deadline=None)
 hypothesis.settings.load_profile("here")
+
+
+#: Files that take longest, most of it to wait: with several at work, none of
+#: them is begun last and left alone.
+LONGEST = ("test_plugs", "test_broker", "test_reload", "test_signals",
+           "test_faults", "test_page")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: LONGEST.index(item.path.stem)
+               if item.path.stem in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +64,9 @@ def start():
     yield start_one
     for service in services:
         service.end()
+
+
+@pytest.fixture
+def start_cold(start):
+    """Without a zygote, which takes seconds: for what is no affair of it."""
+    return functools.partial(start, zygote="off")

@@ -207,8 +207,8 @@ for call in asked:
     assert reply["output"] == "200 True True\n" * 5
 
 
-def test_connections_are_kept_across_runs(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, workers=2, max_runs=1)
+def test_connections_are_kept_across_runs(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, workers=2, max_runs=1)
     before = len(fmp.requests)
     for n in range(8):
         ask(service, "quote", symbol="AAPL", n=str(n))
@@ -351,8 +351,8 @@ def test_a_number_that_is_under_way_is_refused(market, key):
 
 # Bounds
 
-def test_a_run_has_a_budget_of_calls(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_calls=3)
+def test_a_run_has_a_budget_of_calls(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_calls=3)
     reply = run(service, "for i in range(4):\n"
                          "    head = ask('quote', symbol='AAPL')\n"
                          "    print(head['status'], head['cached'], "
@@ -365,8 +365,8 @@ def test_a_run_has_a_budget_of_calls(start, fmp):
     assert ask(service, "quote", symbol="AAPL")[0]["status"] == 200
 
 
-def test_market_data_can_be_switched_off(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_calls=0)
+def test_market_data_can_be_switched_off(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_calls=0)
     head, _ = ask(service, "quote", symbol="AAPL")
     assert head["failure"] == "calls" and "switched off" in head["message"]
 
@@ -452,8 +452,8 @@ print(heads[9]['status'])
     assert reply["output"].endswith("\n200\n")
 
 
-def test_the_rate_is_that_of_all_runs_together(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_rate=3)
+def test_the_rate_is_that_of_all_runs_together(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_rate=3)
     for symbol in ("AAPL", "MSFT", "KO"):
         assert ask(service, "quote", symbol=symbol)[0]["status"] == 200
     # The cache is no call to the server.
@@ -540,19 +540,19 @@ def test_it_is_not_tried_again_after_the_runs_end(market, fmp, key):
     assert len(fmp.requests) == before + 1 and head["ms"] < 4000
 
 
-def test_a_certificate_for_another_name_is_refused(start):
+def test_a_certificate_for_another_name_is_refused(start_cold):
     with FmpServer(name="other.example") as other:
-        service = start(fmp_url=other.url, fmp_ca=other.ca)
+        service = start_cold(fmp_url=other.url, fmp_ca=other.ca)
         head, _ = ask(service, "quote", symbol="AAPL")
         assert head["failure"] == "network"
         assert "certificate" in head["message"]
         assert other.requests == []
 
 
-def test_an_unknown_authority_is_refused(start, fmp):
+def test_an_unknown_authority_is_refused(start_cold, fmp):
     with FmpServer() as other:
         for ca in ("", other.ca):
-            service = start(fmp_url=fmp.url, fmp_ca=ca)
+            service = start_cold(fmp_url=fmp.url, fmp_ca=ca)
             before = len(fmp.requests)
             head, _ = ask(service, "quote", symbol="AAPL")
             assert head["failure"] == "network"
@@ -561,16 +561,16 @@ def test_an_unknown_authority_is_refused(start, fmp):
             assert "market quote: network (" in service.log.read_text()
 
 
-def test_a_server_that_is_not_there_is_said_so(start, fmp):
-    service = start(fmp_url="https://localhost:1/stable", fmp_ca=fmp.ca)
+def test_a_server_that_is_not_there_is_said_so(start_cold, fmp):
+    service = start_cold(fmp_url="https://localhost:1/stable", fmp_ca=fmp.ca)
     head, _ = ask(service, "quote", symbol="AAPL")
     assert head["failure"] == "network"
     assert "cannot be reached" in head["message"]
 
 
-def test_plain_http_serves_on_loopback(start):
+def test_plain_http_serves_on_loopback(start_cold):
     with FmpServer(tls=False) as plain:
-        service = start(fmp_url=plain.url)
+        service = start_cold(fmp_url=plain.url)
         head, body = ask(service, "quote", symbol="AAPL")
         assert head["status"] == 200 and json.loads(body)
         assert plain.requests[0].headers["apikey"] == "demo-1"
@@ -579,7 +579,7 @@ def test_plain_http_serves_on_loopback(start):
 def test_a_proxy_in_the_environment_is_not_used(fmp):
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY",
                              "ALL_PROXY"), "http://127.0.0.1:1")
-    service = Service(fmp_url=fmp.url, fmp_ca=fmp.ca)
+    service = Service(fmp_url=fmp.url, fmp_ca=fmp.ca, zygote="off")
     try:
         service.start_responder({**os.environ, **proxies})
         service.start_nginx()
@@ -683,8 +683,8 @@ def test_answers_are_kept_for_all_workers(market, fmp, key):
     assert len(fmp.requests) == before + 1
 
 
-def test_answers_outlive_a_worker_that_is_killed(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca)
+def test_answers_outlive_a_worker_that_is_killed(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca)
     before = len(fmp.requests)
     reply = run(service, "ask('ratios', symbol='AAPL')")
     killed, = pids_of(service, reply["id"])
@@ -727,8 +727,8 @@ def test_one_keys_answers_are_not_anothers(market, fmp):
     assert len(fmp.requests) == before + 4
 
 
-def test_without_a_cache_all_is_asked_again(start, fmp):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_cache=0)
+def test_without_a_cache_all_is_asked_again(start_cold, fmp):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_cache=0)
     for _ in range(2):
         assert not ask(service, "ratios", symbol="AAPL")[0]["cached"]
 
@@ -773,8 +773,8 @@ def key_file(tmp_path_factory):
     return path
 
 
-def test_it_is_used_when_a_run_brings_none(start, fmp, key_file):
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_key_file=key_file)
+def test_it_is_used_when_a_run_brings_none(start_cold, fmp, key_file):
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_key_file=key_file)
     assert ask(service, "quote", symbol="AAPL", key=None)[0]["status"] == 200
     assert fmp.requests[-1].headers["apikey"] == SECRET
     assert ask(service, "quote", symbol="AAPL")[0]["status"] == 200
@@ -808,9 +808,9 @@ def test_what_is_no_key_file_is_refused(tmp_path):
     assert "fmp_ca" in refuse(fmp_ca=tmp_path / "nothing")
 
 
-def test_a_key_file_without_a_key_is_none_and_logged(start, fmp, key_file):
+def test_a_key_file_without_a_key_is_none_and_logged(start_cold, fmp, key_file):
     key_file.write_text("two words\n")
-    service = start(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_key_file=key_file,
+    service = start_cold(fmp_url=fmp.url, fmp_ca=fmp.ca, fmp_key_file=key_file,
                     workers=3, max_runs=1)
     head, _ = ask(service, "quote", symbol="AAPL", key=None)
     assert head["failure"] == "no_key"
@@ -908,7 +908,7 @@ def test_a_cold_start_has_market_data_too(start, fmp):
 
 
 def test_so_has_a_job_on_standard_input(fmp, key_file):
-    with Service() as service:
+    with Service(zygote="off") as service:  # for its directory
         ended = subprocess.run(
             [BUILD / "sandbox-fcgi", "--stdio", "--child", service.stage(),
              "--fmp-url", fmp.url, "--fmp-ca", fmp.ca,

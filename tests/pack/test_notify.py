@@ -82,7 +82,8 @@ def test_it_is_ready_to_say_why_nothing_runs():
 
 def test_the_watchdog_hears_of_it_twice_in_its_time():
     usec = str(int(WATCHDOG_SECONDS * 1e6))
-    with managed(environment={"WATCHDOG_USEC": usec}) as (service, manager):
+    with managed(environment={"WATCHDOG_USEC": usec},
+                 zygote="off") as (service, manager):
         def beats():
             manager.listen()
             return [when for when, message in manager.messages
@@ -104,7 +105,7 @@ def test_the_watchdog_hears_of_it_twice_in_its_time():
 @pytest.mark.parametrize("environment", [
     {}, {"WATCHDOG_USEC": "200000", "WATCHDOG_PID": "1"}])
 def test_without_a_watchdog_of_its_own_it_is_silent(environment):
-    with managed(environment=environment) as (_, manager):
+    with managed(environment=environment, zygote="off") as (_, manager):
         wait_for(lambda: manager.said("READY"), 60, "READY=1")
         time.sleep(0.5)
         assert not manager.said("WATCHDOG")

@@ -178,15 +178,17 @@ def census(service):
 COUNTED = ("processes", "descriptors", "mounts", "cgroups", "files")
 
 
-def settled_census(service, like=None, seconds=20):
-    """Once all that is counted is no more than in `like`, or the time over:
-    nginx and the kernel take a moment to let go."""
+def settled_census(service, like=None, seconds=20, more=0):
+    """Once all that is counted is no more than in `like`, but for so many more
+    descriptors, or the time over: nginx and the kernel take a moment to let
+    go."""
     now = {}
 
     def is_little():
         now.update(census(service))
-        return like is None or all(now[name] <= like[name]
-                                   for name in COUNTED)
+        return like is None or all(
+            now[name] <= like[name] + (more if name == "descriptors" else 0)
+            for name in COUNTED)
     try:
         wait_for(is_little, seconds)
     except TimeoutError:

@@ -235,7 +235,8 @@ MARKET = ("try: fmp.quote('AAPL')\n"
 def market(service):
     """Its server stalls, and dies."""
     assert service.run(MARKET, key="demo-1")["output"] == "market\n"
-    reply = service.run(MARKET.replace("AAPL", "FAULT-STALL"), key="demo-2")
+    reply = service.run(MARKET.replace("AAPL", "FAULT-STALL"), key="demo-2",
+                        timeout=2)
     assert reply["error"]["kind"] == "timeout" or reply["output"]
     service.fmp.stop()
     reply = service.run(MARKET.replace("AAPL", "MSFT"), key="demo-3")
@@ -354,12 +355,12 @@ def pull(service, name):
     assert longest < LONGEST, (name, longest)
     assert service.run("print(1)")["output"] == "1\n"
     rest(service)
-    last = mixed.settled_census(service, first)
+    kept = KEPT.get(name, 0)
+    last = mixed.settled_census(service, first, more=kept)
     return Row(name, dict(sorted(collections.Counter(
         answer.status for answer in load.answers).items())), longest, took,
         {key: last[key] - first[key] for key in mixed.COUNTED
-         if last[key] - first[key] > (
-             KEPT.get(name, 0) if key == "descriptors" else 0)})
+         if last[key] - first[key] > (kept if key == "descriptors" else 0)})
 
 
 def main(names):

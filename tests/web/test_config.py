@@ -14,8 +14,8 @@ def kind(reply):
     return reply["error"] and reply["error"]["kind"]
 
 
-def test_output_is_capped_at_max_output(start):
-    reply = start(max_output="8K").run("print('x' * 8192)")
+def test_output_is_capped_at_max_output(start_cold):
+    reply = start_cold(max_output="8K").run("print('x' * 8192)")
     assert reply["output_dropped"] == 1
     assert "[... 1 bytes left out ...]" in reply["output"]
 
@@ -37,8 +37,8 @@ def test_figures_are_capped_in_number_pixels_and_bytes(start):
     assert kind(reply) == "limit" and "65,536" in reply["error"]["message"]
 
 
-def test_files_are_capped_in_number_and_bytes(start):
-    service = start(max_files=2, max_file_bytes="1M")
+def test_files_are_capped_in_number_and_bytes(start_cold):
+    service = start_cold(max_files=2, max_file_bytes="1M")
     reply = service.run("for n in 'cab': open(n, 'w').write(n)")
     assert files_of(reply) == {"a": b"a", "b": b"b"}
     assert kind(reply) == "limit" and "(c)" in reply["error"]["message"]
@@ -49,8 +49,8 @@ def test_files_are_capped_in_number_and_bytes(start):
     assert kind(reply) == "limit" and "big" in reply["error"]["message"]
 
 
-def test_the_working_directory_is_as_large_as_configured(start):
-    service = start(work_size="2M", work_inodes=64)
+def test_the_working_directory_is_as_large_as_configured(start_cold):
+    service = start_cold(work_size="2M", work_inodes=64)
     reply = service.run("open('f', 'wb').write(bytes(3 << 20))")
     assert kind(reply) == "exception"
     assert reply["error"]["type"] == "OSError"
@@ -58,8 +58,8 @@ def test_the_working_directory_is_as_large_as_configured(start):
     assert "No space left" in reply["error"]["message"]
 
 
-def test_input_files_that_do_not_fit_are_refused(start):
-    service = start(work_size="1M")
+def test_input_files_that_do_not_fit_are_refused(start_cold):
+    service = start_cold(work_size="1M")
     answer = service.post({"code": "1", "files": [
         {"name": "f", "data": "AAAA" * (1 << 19)}]})
     assert answer.status == 400 and answer.json["member"] == "files"

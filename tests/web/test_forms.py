@@ -203,8 +203,8 @@ def test_a_bad_file_name_is_refused(service, name, text):
     assert answer.status == 400 and text in answer.json["detail"], answer.body
 
 
-def test_files_are_bounded_in_number_and_size(start):
-    service = start(max_files=2, max_file_bytes="1K")
+def test_files_are_bounded_in_number_and_size(start_cold):
+    service = start_cold(max_files=2, max_file_bytes="1K")
     def send(*sizes):
         return post_form(service, part("code", b"1"), *(
             part("files", b"x" * size, f"; filename=f{number}")

@@ -196,8 +196,8 @@ def test_what_others_say_is_escaped():
         service.end()
 
 
-def test_text_has_the_same(start):
-    service = start(workers=2, max_runs=1, slow_after="300ms")
+def test_text_has_the_same(start_cold):
+    service = start_cold(workers=2, max_runs=1, slow_after="300ms")
     reply = service.run("import time\ntime.sleep(.6)\nprint(1)")
     text = service.log.read_text()
     assert re.search(rf"^\S+Z sandbox-fcgi\[\d+\]: run {reply['id']}: kind=ok "
@@ -340,8 +340,8 @@ def test_what_a_program_says_of_its_stack_is_bounded(service, name):
     assert re.fullmatch(r"unknown|[A-Za-z0-9_<>.:,?]+", told[0])
 
 
-def test_nobody_is_asked_when_it_is_off(start):
-    service = start(workers=2, max_runs=1)
+def test_nobody_is_asked_when_it_is_off(start_cold):
+    service = start_cold(workers=2, max_runs=1)
     service.run("import time; time.sleep(1); print(1)")
     assert "slow " not in service.log.read_text()
 

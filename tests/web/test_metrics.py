@@ -187,10 +187,10 @@ def test_one_who_leaves_and_one_who_finds_no_place(start):
 
 
 @pytest.mark.parametrize("name", ["worker", "zygote"])
-def test_restarts_are_counted(start, name):
-    service = start(workers=3, max_runs=1)
-    os.kill(service.pids(name)[0], signal.SIGKILL)
+def test_restarts_are_counted(service, name):
     key = ("restarts_total", ("process", name))
+    assert scrape(service)[key] == 0
+    os.kill(service.pids(name)[0], signal.SIGKILL)
     wait_for(lambda: scrape(service)[key] == 1)
     wait_for(lambda: scrape(service)[("up",)] == 1, 30, "a warm child")
 
@@ -272,9 +272,9 @@ def test_a_reason_is_escaped_in_the_page():
 
 # Who may see it
 
-def test_nginx_keeps_it_to_its_own_machine(start):
+def test_nginx_keeps_it_to_its_own_machine(start_cold):
     """With another machine as its own: then we are strangers."""
-    service = start(workers=2, max_runs=1)
+    service = start_cold(workers=2, max_runs=1)
     conf = service.directory / "sandbox-fcgi.conf"
     text = conf.read_text()
     assert text.count("allow 127.0.0.1;") == 1

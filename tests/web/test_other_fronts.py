@@ -268,6 +268,6 @@ def test_on_tcp_it_is_the_same(kind, changes):
                     return ask(("127.0.0.1", port), b"", HEALTH)
             wait_for(listens, what="an answer")
 
-    with OnTcp(changes, listen=f"127.0.0.1:{port}") as one:
+    with OnTcp(changes, listen=f"127.0.0.1:{port}", zygote="off") as one:
         assert one.post({"code": "print(1)"}).json["output"] == "1\n"
         assert one.post({"code": 1}).json["member"] == "code"

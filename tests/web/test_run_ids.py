@@ -6,8 +6,9 @@ import subprocess
 import threading
 
 import pytest
+from generations import Configured, end, slow_runs
 
-from service import BUILD, Service, files_of, wait_for
+from service import BUILD, files_of, wait_for
 
 FIRST = 1_900_000_000
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can "
 
 @pytest.fixture(scope="module")
 def service():
-    with Service(run_ids=FIRST, max_runs=3, workers=5, ready=2) as service:
+    with Configured(run_ids=FIRST, max_runs=3, workers=6, ready=2) as service:
         yield service
 
 
@@ -86,13 +87,29 @@ time.sleep(9)
     assert reply["error"]["kind"] == "timeout"
 
 
+def test_no_zygotes_run_has_that_of_another_ones(service):
+    """Nor where a reload changes how many there may be, and from where."""
+    with slow_runs(service, 2) as old:
+        service.configure(run_ids=FIRST - 16384, max_runs=4, workers=6,
+                          ready=2)
+        service.reload()
+        with slow_runs(service, 4) as fresh:
+            found = [ids(pid) for pid in service.pids("run")]
+            end(service, old + fresh)
+    assert "run_ids: a change takes a restart" in service.own_log()
+    assert len(found) == 6 and all(uids == gids for uids, gids in found)
+    of_all = set.union(*(uids for uids, _ in found))
+    assert len(of_all) == 6
+    assert of_all <= set(map(str, range(FIRST, FIRST + 65536)))
+
+
 def test_one_that_an_account_has_is_refused():
     ended = subprocess.run(
         [BUILD / "sandbox-fcgi", "--listen", "127.0.0.1:1", "--run_ids", "30",
          "--max_runs", "8"], capture_output=True, text=True)
     assert ended.returncode == 100
     # Debian has 33 for www-data.
-    assert "of the 8 from 30 on, belongs to an account" in ended.stderr
+    assert "of the 65536 from 30 on, belongs to an account" in ended.stderr
 
 
 def test_who_is_not_root_cannot_give_them():

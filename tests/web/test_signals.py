@@ -10,7 +10,7 @@ import pytest
 from fastcgi import Connection, job, request
 from generations import (SLOW, end, load, settled, slow_runs, status,
                          statuses)
-from service import processes_below, title, wait_for
+from service import Service, processes_below, title, wait_for
 
 # QUIT
 
@@ -35,17 +35,10 @@ def test_quit_answers_what_was_accepted_and_then_ends(start):
     assert [pid for pid in below if title(pid)] == []
 
 
-def test_quit_of_an_idle_service_ends_it_at_once(start):
-    service = start()
-    began = time.monotonic()
-    service.responder.send_signal(signal.SIGQUIT)
-    assert service.responder.wait(5) == 0
-    assert time.monotonic() - began < 3
-
-
-@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM])
-def test_after_quit_a_second_signal_ends_it_at_once(start, number):
-    service = start()
+@pytest.mark.parametrize("number, zygote", [
+    (signal.SIGQUIT, "on"), (signal.SIGTERM, "off")])
+def test_after_quit_a_second_signal_ends_it_at_once(start, number, zygote):
+    service = start(zygote=zygote)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(service.post, {"code": SLOW})
         wait_for(lambda: service.pids("run"), 10, "a run")
@@ -57,8 +50,8 @@ def test_after_quit_a_second_signal_ends_it_at_once(start, number):
         assert run.result().status in (200, 502)  # a crash, or lost
 
 
-def test_while_one_quits_another_takes_its_address(start):
-    service = start()
+def test_while_one_quits_another_takes_its_address(start_cold):
+    service = start_cold()
     with slow_runs(service) as runs:
         old = service.responder
         below = service.pids("run")
@@ -98,7 +91,7 @@ def test_usr1_opens_the_log_again(configured):
 
 
 def test_a_log_that_cannot_be_opened_again_stays(configured):
-    service = configured()
+    service = configured(zygote="off")
     service.options["log"] = service.directory / "own.1"
     (service.directory / "own").rename(service.directory / "own.1")
     (service.directory / "own").mkdir()
@@ -118,41 +111,70 @@ def layout(service):
     return tuple(service.run(LAYOUT)["output"].split())
 
 
-def renewed(service, times):
-    """Wait until the log has told of so many renewals."""
-    wait_for(lambda: service.log.read_text().count(
-        "a fresh zygote has taken over") >= times, 90, "a renewal")
+@pytest.fixture(scope="module")
+def renewing():
+    """One that renews all that it can."""
+    with Service(zygote_runs=40, worker_requests=50, workers=10, max_runs=4,
+                 ready=2) as service:
+        yield service
 
 
-def test_the_zygote_is_renewed_after_so_many_forks(start):
-    service = start(zygote_runs=40, workers=10, max_runs=4, ready=2)
-    seen = {layout(service)}
-    assert seen == {layout(service)}
-    with load(service, 6) as answers:
-        for turn in range(3):
-            renewed(service, turn + 1)
+def wait_for_renewals(service, count):
+    """Wait until the log tells of so many more."""
+    def renewals():
+        return service.log.read_text().count("a fresh zygote has taken over")
+    wanted = renewals() + count
+    wait_for(lambda: renewals() >= wanted, 90 * count, "renewals")
+
+
+def test_the_zygote_is_renewed_after_so_many_forks(renewing):
+    first = layout(renewing)
+    assert first == layout(renewing)
+    with load(renewing, 6) as answers:
+        wait_for_renewals(renewing, 2)
     assert statuses(answers).keys() == {200}
     # A renewal is three seconds of work on the same processors.
     assert max(answer.seconds for answer in answers) < 8
-    settled(service, 10)
-    now = layout(service)
-    assert now not in seen and now[0] != next(iter(seen))[0]
-    told = status(service)
+    settled(renewing, 10)
+    assert all(old != new for old, new in zip(first, layout(renewing)))
+    told = status(renewing)
     assert told["restarts"] == {"zygote": 0, "worker": 0}
     assert told["totals"]["ok"] >= len(answers)
 
 
-def test_hash_seeds_and_addresses_differ_after_a_renewal(start):
+def descriptors(service):
+    return len(os.listdir(f"/proc/{service.responder.pid}/fd"))
+
+
+def test_nothing_is_left_of_many_renewals(renewing):
+    settled(renewing, 10)
+    wait_for(lambda: status(renewing)["runs"]["ready"] == 2)
+    before = descriptors(renewing), len(processes_below(renewing.responder.pid))
+    with load(renewing, 4) as answers:
+        wait_for_renewals(renewing, 3)
+    assert statuses(answers).keys() == {200}
+
+    def is_as_before():
+        return (descriptors(renewing),
+                len(processes_below(renewing.responder.pid))) <= before
+    wait_for(is_as_before, 20, "as little as before")
+
+
+def test_quit_of_an_idle_service_ends_it_at_once(renewing):
+    """The last that has this one."""
+    began = time.monotonic()
+    renewing.responder.send_signal(signal.SIGQUIT)
+    assert renewing.responder.wait(5) == 0
+    assert time.monotonic() - began < 3
+
+
+def test_at_its_age_it_is_renewed_and_a_failure_changes_nothing(start):
+    """The second time the program of the child is gone: what runs, runs on."""
     service = start(zygote_age="4s")
     first = layout(service)
-    renewed(service, 1)
+    wait_for_renewals(service, 1)
     second = wait_for(lambda: (now := layout(service)) != first and now, 60)
     assert all(old != new for old, new in zip(first, second))
-
-
-def test_a_renewal_that_fails_changes_nothing(start):
-    """The program of the child is gone: what runs, runs on."""
-    service = start(zygote_age="1s")
     child = service.stage()
     child.rename(child.with_name("away"))
     wait_for(lambda: "all stays as it was" in service.log.read_text(), 60)
@@ -174,25 +196,3 @@ def test_workers_are_renewed_after_so_many_requests(start):
     wait_for(lambda: len(service.pids("worker")) == 6, 5, "all workers")
     assert not old & set(service.pids("worker"))
     assert status(service)["restarts"] == {"zygote": 0, "worker": 0}
-
-
-def descriptors(service):
-    return len(os.listdir(f"/proc/{service.responder.pid}/fd"))
-
-
-def test_nothing_is_left_of_many_renewals(start):
-    service = start(zygote_runs=10, worker_requests=50, workers=6, max_runs=2,
-                    ready=2)
-    renewed(service, 0)
-    with load(service, 4):
-        renewed(service, 2)
-    settled(service, 6)
-    wait_for(lambda: status(service)["runs"]["ready"] == 2)
-    before = descriptors(service), len(processes_below(service.responder.pid))
-    with load(service, 4):
-        renewed(service, 7)
-
-    def is_as_before():
-        return (descriptors(service),
-                len(processes_below(service.responder.pid))) <= before
-    wait_for(is_as_before, 20, "as little as before")

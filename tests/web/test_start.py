@@ -136,7 +136,8 @@ def test_two_serve_on_two_ports_and_not_on_one(folder):
         for one in two:
             one.wait_until_up()
         (folder / "c").mkdir()
-        third = stack.enter_context(started(folder / "c", port=two[1].port))
+        third = stack.enter_context(started(folder / "c", port=two[1].port,
+                                            environment=COLD))
         assert third.process.wait(20) == 1  # and takes no other's for its own
         assert "sample run" not in third.said() and third.left() == []
         two[0].assert_ends_on(signal.SIGTERM)
