@@ -30,6 +30,14 @@ enum {
     MAPPINGS_MAX = 16384
 };
 
+/* AddressSanitizer has a malloc of its own, and shadows of terabytes. */
+#ifdef SANITIZE_ADDRESS
+enum { IS_SANITIZED = true };
+#else
+enum { IS_SANITIZED = false };
+#endif
+#define SHADOW_BYTES ((uintptr_t)1 << 40)
+
 /* An arena that Python gave back while it loads, to be handed out again. */
 struct spare {
     struct spare *next;
@@ -145,6 +153,8 @@ memory_start(void)
     uintptr_t start = round_up((uintptr_t)sbrk(0)), end;
 
     takes_ahead = true;
+    if (IS_SANITIZED)
+        return;
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
     mallopt(M_TOP_PAD, HEAP_BYTES);
@@ -209,7 +219,8 @@ memory_mappings(size_t *count)
 
         mapping->name[0] = '\0';
         if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %127s", &mapping->start,
-                   &mapping->end, mapping->access, mapping->name) >= 3)
+                   &mapping->end, mapping->access, mapping->name) >= 3 &&
+            !(IS_SANITIZED && mapping->end - mapping->start > SHADOW_BYTES))
             ++*count;
     }
     mappings[*count].start = mappings[*count].end = UINTPTR_MAX;
@@ -405,6 +416,8 @@ memory_settle(void)
 
     memory_stop();
     give_back_spares();
+    if (IS_SANITIZED)
+        return;
     sort_heap();
     mappings = memory_mappings(&count);
     for (size_t i = 0; i < count; i++)

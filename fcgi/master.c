@@ -965,8 +965,10 @@ serve(struct master *master)
 int
 master_run(struct config *config, int listen_fd, master_reload *reload)
 {
-    struct master master = {.listen_fd = listen_fd, .reload = reload};
+    static struct master master;  /* it lives as long as the process */
 
+    master.listen_fd = listen_fd;
+    master.reload = reload;
     if (!set_up_cgroup(config))
         return 111;
     if (!set_up(&master, config)) {

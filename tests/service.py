@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -78,6 +79,12 @@ def schema(openapi, name):
     return jsonschema.Draft202012Validator(
         {"$ref": f"#/components/schemas/{name}",
          "components": openapi["components"]})
+
+
+def assert_sanitary(text):
+    """No sanitizer has said anything in it: a log, or what a run has put out."""
+    assert not re.search(r"ERROR: \w+Sanitizer|\.[ch]:\d+:\d+: runtime error: ",
+                         text), text
 
 
 class Reply:
@@ -205,8 +212,7 @@ class Service:
         shutil.rmtree(self.directory)
         assert not left, f"processes are left: {left}"
         assert not has_socket, "the socket is left"
-        assert "AddressSanitizer" not in text, text
-        assert "runtime error: " not in text, text  # UBSan's words
+        assert_sanitary(text)
 
     # Requests
 
@@ -216,9 +222,11 @@ class Service:
                                          method=method)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return Reply(answer.status, answer.headers, answer.read())
+                reply = Reply(answer.status, answer.headers, answer.read())
         except urllib.error.HTTPError as answer:
-            return Reply(answer.code, answer.headers, answer.read())
+            reply = Reply(answer.code, answer.headers, answer.read())
+        assert_sanitary(reply.body.decode(errors="replace"))
+        return reply
 
     def get(self, path, **more):
         return self.request("GET", path, **more)

@@ -844,6 +844,7 @@ def memory_holds(pid, needle):
     return False
 
 
+@pytest.mark.unsanitized("reads ASan's shadows, which are terabytes")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to read the "
                     "memory of the service's processes")
 def test_it_is_in_no_memory_but_the_workers(start, fmp, key_file):

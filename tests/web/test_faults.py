@@ -376,6 +376,7 @@ def wait_for_rest(service):
     wait_for(lambda: len(service.pids("ready")) == 2, 10, "ready children")
 
 
+@pytest.mark.unsanitized("ASan keeps what is freed")
 def test_nothing_grows_over_many_runs(start):
     service = start(workers=3, max_runs=2, ready=2)
     mixed_runs(service, 50)

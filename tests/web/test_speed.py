@@ -28,6 +28,7 @@ def mappings(process):
             for line in (process / "maps").read_text().splitlines()]
 
 
+@pytest.mark.unsanitized("memory.c leaves ASan's heap as it is")
 def test_the_zygotes_memory_is_in_huge_pages(zygote):
     if not has_huge_pages():
         pytest.skip("this machine has no huge pages to give")
@@ -52,6 +53,7 @@ def test_the_zygote_has_one_thread(zygote):
     assert "\nThreads:\t1\n" in (zygote / "status").read_text()
 
 
+@pytest.mark.unsanitized("memory.c moves no library beside ASan's heap")
 def test_a_library_is_two_mappings_or_part_of_a_larger_one(zygote):
     """1,600 mappings became 800 when those of a library were joined, and 70
     when libraries that stand side by side were put into huge pages."""
