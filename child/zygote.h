@@ -28,8 +28,8 @@ struct zygote *zygote_new(const struct zygote_plan *plan,
 
 /*
  * While libraries are loaded, between two of them: act on what has happened,
- * and fork the children that are missing. They are early ones, which serve
- * where there are no others yet. Waits for them to be ready, no more. Python
+ * and fork the children that are missing. They are early ones, of use till
+ * there are others. Waits for them to be ready, no more. Python
  * must be started and the process single-threaded. In a forked child, as of
  * zygote_run(), never returns.
  */

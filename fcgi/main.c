@@ -31,7 +31,7 @@
  *
  * While a zygote loads its libraries, after the start or when another was
  * lost, it forks children between any two of them: early ones, which load what
- * their program names, and serve where there are no others yet.
+ * their program names, and go when there are others.
  *
  * Market data come through the worker: the program names what it wants on a
  * descriptor of its own, the broker in the worker (market.c) asks for it with

@@ -594,6 +594,7 @@ zygote_line(struct master *master, struct generation *generation,
     }
     if (strcmp(line, ZYGOTE_LOADED) == 0) {
         if (generation->stage == SERVING) {
+            ready_drop_early(generation->queue_read_fd);
             master->scoreboard->is_loading = false;
             notify_serving(&generation->config);
         }

@@ -316,7 +316,7 @@ child_unpack(struct msghdr *message, const unsigned char *bytes,
  * filled, 0 when there is nothing, -1 when nothing can come any more.
  */
 static int
-receive_next(int queue_fd, struct child *child)
+receive(int queue_fd, struct child *child)
 {
     unsigned char bytes[HANDOVER_BYTES];
     union {
@@ -339,21 +339,13 @@ receive_next(int queue_fd, struct child *child)
     return 1;
 }
 
-/* The same, but an early child only when no other comes behind it. */
-static int
-receive(int queue_fd, struct child *child)
+void
+ready_drop_early(int queue_fd)
 {
-    int rc = receive_next(queue_fd, child);
+    struct child child = {.is_early = true};
 
-    while (rc == 1 && child->is_early) {
-        struct child next;
-
-        if (receive_next(queue_fd, &next) != 1)
-            break;
-        child_close(child);
-        *child = next;
-    }
-    return rc;
+    while (child.is_early && receive(queue_fd, &child) == 1)
+        child_close(&child);
 }
 
 void
@@ -361,7 +353,7 @@ ready_drain(int queue_fd)
 {
     struct child child;
 
-    while (receive_next(queue_fd, &child) == 1)
+    while (receive(queue_fd, &child) == 1)
         child_close(&child);
 }
 

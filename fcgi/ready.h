@@ -63,7 +63,7 @@ pid_t ready_start_zygote(const struct config *config, int queue_fd,
 
 /*
  * Take a child for one run. queue_fd is the shared queue's reading end, or -1
- * for a cold start. An early child only where there is no other. Waits at most wait_ms, and not longer than the client is
+ * for a cold start. Waits at most wait_ms, and not longer than the client is
  * there. On READY_TAKEN fills *child, to be given to child_close().
  */
 enum ready_outcome ready_take(const struct config *config, int queue_fd,
@@ -76,6 +76,10 @@ void child_taken(const struct child *child);
 
 /* Throw away what is in the queue: the children of a zygote that is dead. */
 void ready_drain(int queue_fd);
+
+/* And the early children in it, with the one that comes behind them: there are
+ * others now. */
+void ready_drop_early(int queue_fd);
 
 /* How many children wait in the queue. */
 int ready_count(int queue_fd);

@@ -63,8 +63,9 @@ def target(target_service):
     yield target_service
     wait_for(lambda: not target_service.pids("run"), 15, "the end of all runs")
     assert sorted(target_service.pids("worker")) == workers
-    assert not [pid for pid in target_service.pids("")
-                if "sandbox-" not in title(pid)]
+    wait_for(lambda: not [pid for pid in target_service.pids("")
+                          if "sandbox-" not in title(pid)], 5,
+             "the end of what was started")
     assert target_service.run("print(1)")["output"] == "1\n"
 
 

@@ -52,7 +52,7 @@ def test_many_reloads_in_front_of_long_runs_wait_for_their_end(service):
         for _ in range(3):
             runs = stack.enter_context(slow_runs(service))
             service.reload()
-        assert status(service)["workers"]["busy"] == 4
+        wait_for(lambda: status(service)["workers"]["busy"] == 4)
         for seconds in 32, 33:
             service.configure(workers=7, max_runs=2, timeout=f"{seconds}s")
             service.reload("waits for the runs of earlier ones")
