@@ -464,9 +464,6 @@ zygote_holds(const struct zygote *zygote, int fd)
             (fd == child->pidfd || fd == child->status_fd ||
              fd == child->mounts_fd))
             return true;
-        for (int k = 0; child->state == STARTING && k < HANDOVER_FD_COUNT; k++)
-            if (fd == child->theirs[k])
-                return true;
     }
     return false;
 }

@@ -46,7 +46,7 @@ void zygote_look(struct zygote *zygote);
  */
 void zygote_run(struct zygote *zygote);
 
-/* Whether it keeps this descriptor for a child. */
+/* Whether it keeps this descriptor for a child; after zygote_look(). */
 bool zygote_holds(const struct zygote *zygote, int fd);
 
 #endif

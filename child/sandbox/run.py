@@ -78,6 +78,8 @@ def prepare():
     if not gc.isenabled():  # forked while libraries were loaded
         gc.freeze()
         gc.enable()
+        if "numpy.random" in sys.modules:  # where its state lies is not known
+            sys.modules["numpy.random"].seed()
     reseed()
     return 0
 

@@ -21,9 +21,10 @@ def loading(start):
 
 def lose_the_zygote(service):
     # A child that it has just forked still has its title.
-    wait_for(lambda: len(service.pids("zygote")) == 1)
-    zygote, = service.pids("zygote")
-    os.kill(zygote, signal.SIGKILL)
+    def zygotes():
+        found = service.pids("zygote")
+        return len(found) == 1 and found
+    os.kill(wait_for(zygotes)[0], signal.SIGKILL)
     wait_for(lambda: not is_warm(service))
 
 
@@ -54,6 +55,17 @@ def test_it_is_confined_and_collects_its_garbage_as_any(loading):
         "socket.socket()")
     assert reply["output"] == "True 1\n0000000000000000 1 2\n"
     assert reply["error"]["type"] == "OSError"
+
+
+def test_numpys_random_numbers_are_each_ones_own(loading):
+    """Also where the library was there before the fork."""
+    seen = []
+    while not is_warm(loading):
+        seen.append(loading.run(
+            "import sys\nlibrary = sys.modules.get('num' + 'py')\n"
+            "print(library and library.random.random())")["output"])
+    numbers = [line for line in seen if line != "None\n"]
+    assert len(numbers) > 1 and len(set(numbers)) == len(numbers)
 
 
 def test_those_that_are_not_used_end_when_all_is_loaded(loading):
