@@ -656,7 +656,7 @@ def test_other_uses_of_the_descriptor_harm_nobody(market):
                  "market.close()\ntime.sleep(.3)",
                  "send('quote', symbol='AAPL')\n"
                  "market.shutdown(socket.SHUT_WR)\n"
-                 "assert heads[receive()]['status'] == 200"):
+                 "head = heads[receive()]\nassert head['status'] == 200, head"):
         reply = run(market, f"import time\n{code}\nprint('done')")
         assert reply["output"] == "done\n" and reply["cpu_seconds"] < 0.5
 
