@@ -152,6 +152,7 @@ def certificates(tmp_path_factory):
         new = ("req", "-newkey", "ec", "-pkeyopt",
                "ec_paramgen_curve:P-256", "-nodes")
         openssl(*new, "-x509", "-subj", f"/CN={authority}",
+                "-addext", "keyUsage=critical,keyCertSign",
                 "-keyout", f"{authority}.key", "-out", f"{authority}.pem")
         for name in names:
             openssl(*new, "-subj", f"/CN={name}", "-keyout", f"{name}.key",

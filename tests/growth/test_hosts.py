@@ -8,6 +8,7 @@ import collections
 import contextlib
 import os
 import re
+import secrets
 import signal
 import threading
 import time
@@ -70,6 +71,7 @@ class Load:
 
     def __init__(self, front):
         self.front, self.answers = front, []
+        self.name = secrets.token_hex(8)
         self.ended = threading.Event()
         self.threads = [threading.Thread(target=self.client, args=(number,))
                         for number in range(CLIENTS)]
@@ -90,7 +92,7 @@ class Load:
         count = 0
         while not self.ended.is_set():
             count += 1
-            token = f"{id(self)}-{number}-{count}"
+            token = f"{self.name}-{number}-{count}"
             began = time.monotonic()
             answer = self.front.post({"code": CODE, "key": "demo-growth",
                                       "context": {"token": token}})
