@@ -334,8 +334,11 @@ replace(uintptr_t start, size_t size, const struct mapping *mapping)
             uintptr_t to = mapping->end < start + size ? mapping->end
                                                        : start + size;
 
-            if (mapping->access[0] == 'r')
-                memcpy(copy + (from - start), (void *)from, to - from);
+            if (mapping->access[0] != 'r')
+                continue;
+            /* Nothing is mapped at 0.
+             * NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+            memcpy(copy + (from - start), (void *)from, to - from);
         }
         if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                    (void *)start) != MAP_FAILED)

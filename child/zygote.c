@@ -399,7 +399,7 @@ step(struct zygote *zygote, int wait_ms)
         look_at(&zygote->children[i], &polled[POLLED * i]);
     /* No events asked for: only whether the other end is still there. */
     *queue = (struct pollfd){zygote->queue_fd, 0, 0};
-    if (poll(polled, (nfds_t)(POLLED * count + 1), wait_ms) == -1 &&
+    if (poll(polled, POLLED * (nfds_t)count + 1, wait_ms) == -1 &&
         errno != EINTR)
         die("cannot wait: %m");
     if (queue->revents != 0)
