@@ -214,7 +214,8 @@ memory_mappings(size_t *count)
     if (mappings == NULL || maps == NULL)
         die("cannot read /proc/self/maps: %m");
     *count = 0;
-    while (fgets(line, sizeof(line), maps) != NULL && *count < MAPPINGS_MAX - 1) {
+    while (fgets(line, sizeof(line), maps) != NULL &&
+           *count < MAPPINGS_MAX - 1) {
         struct mapping *mapping = &mappings[*count];
 
         mapping->name[0] = '\0';

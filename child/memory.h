@@ -40,7 +40,8 @@ struct mapping {
 
 /*
  * All that this process has mapped, in order of address; needs /proc. Sets
- * *count; returns memory to give to memory_mappings_free().
+ * *count; returns memory to give to memory_mappings_free(), with one mapping
+ * more at the end, that begins where nothing reaches.
  */
 struct mapping *memory_mappings(size_t *count);
 void memory_mappings_free(struct mapping *mappings);
