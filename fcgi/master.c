@@ -146,6 +146,14 @@ find_seat(struct master *master)
     return seat;
 }
 
+/* Its worker is no more. */
+static void
+free_seat(struct master *master, int seat)
+{
+    scoreboard_leave(master->scoreboard, PLACES_MAX, seat);
+    master->scoreboard->seats[seat] = SEAT_EMPTY;
+}
+
 /* What is the master's alone, or of other generations. A zygote whose readers
  * are all gone must notice it. */
 static void
@@ -684,7 +692,7 @@ zygote_ended(struct master *master, struct generation *generation, int status)
 static void
 worker_ended(struct master *master, struct process *worker, int status)
 {
-    master->scoreboard->seats[worker->seat] = SEAT_EMPTY;
+    free_seat(master, worker->seat);
     if (status == 0) {  /* after worker_requests */
         *worker = (struct process){0};
         return;
@@ -706,7 +714,7 @@ leaver_ended(struct master *master, pid_t pid, int status)
             continue;
         if (status != 0)
             log_end("worker", pid, status);
-        master->scoreboard->seats[leaver->seat] = SEAT_EMPTY;
+        free_seat(master, leaver->seat);
         *link = leaver->next;
         free(leaver);
         return true;

@@ -106,6 +106,27 @@ scoreboard_count_seats(const struct scoreboard *scoreboard,
 }
 
 bool
+scoreboard_enter(struct scoreboard *scoreboard, int count, int seat)
+{
+    for (int i = 0; i < count; i++) {
+        int nobody = 0;
+
+        if (atomic_compare_exchange_strong(&scoreboard->places[i], &nobody,
+                                           seat + 1))
+            return true;
+    }
+    return false;
+}
+
+void
+scoreboard_leave(struct scoreboard *scoreboard, int count, int seat)
+{
+    for (int i = 0; i < count; i++)
+        if (scoreboard->places[i] == seat + 1)
+            scoreboard->places[i] = 0;
+}
+
+bool
 scoreboard_is_well(const struct scoreboard *scoreboard)
 {
     return scoreboard->is_warm && !scoreboard->is_failing;

@@ -25,6 +25,9 @@ enum seat {
 enum { SCOREBOARD_KINDS = 12, SCOREBOARD_TEXT = 256,
        SCOREBOARD_ABOUT = 16 * 1024 };
 
+/* At most so many runs at a time: max_runs is no more (config.c). */
+enum { PLACES_MAX = 16384 };
+
 /* What is measured of runs. */
 enum measure {
     MEASURE_RUN,
@@ -70,6 +73,8 @@ struct scoreboard {
     atomic_ulong totals[SCOREBOARD_KINDS];  /* in the order of the names */
     atomic_ulong market_calls[MARKET_CLASSES][2];  /* [1]: from the cache */
     struct histogram histograms[MEASURES];
+    atomic_int places[PLACES_MAX];  /* of runs: who is in it, its seat and
+                                       one more; 0: nobody */
     atomic_int seat_count;
     atomic_int seats[];            /* one a worker, some empty */
 };
@@ -108,6 +113,14 @@ void scoreboard_measure(struct scoreboard *scoreboard, enum measure measure,
 /* How many workers are at what. */
 void scoreboard_count_seats(const struct scoreboard *scoreboard,
                             int seats[static SEAT_STATES]);
+
+/*
+ * Take one of the first `count` places for the worker of that seat; false when
+ * all are taken. Runs of every zygote and worker share them. Give it up again,
+ * if it has one: the worker itself, or the master when that has died.
+ */
+bool scoreboard_enter(struct scoreboard *scoreboard, int count, int seat);
+void scoreboard_leave(struct scoreboard *scoreboard, int count, int seat);
 
 /* Nothing is in the way of a run. Without a zygote nothing is known to be. */
 bool scoreboard_is_well(const struct scoreboard *scoreboard);

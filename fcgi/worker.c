@@ -31,6 +31,8 @@ enum { JSON_MAX_DEPTH = 200 };
 
 enum { ID_MAX = 64 };
 
+enum { PLACE_MS = 10 };  /* between two looks whether there is one */
+
 enum outcome { RAN_WELL = 0, RAN_BADLY = 1, NOT_RUN = 2 };
 
 /* Of a run's reply, in the order of preference; as Accept has them. */
@@ -345,13 +347,70 @@ waited(const struct config *config, const struct http *http)
     return ms > 0 && ms < patience ? ms : 0;
 }
 
-/* What is left of queue_wait, in ms. */
 static int
-left_to_wait(const struct worker *worker, double waited_ms)
+left_until(int64_t until_ms)
 {
-    double left = worker->config->queue_wait - waited_ms;
+    int64_t left = until_ms - now_ms();
 
     return left > 0 ? (int)left : 0;
+}
+
+/*
+ * Wait for a place among the runs. Elsewhere than in front of a cold start
+ * there is one for each child, but while runs of an earlier zygote go on.
+ * READY_FAILED: the child that is held meanwhile (pidfd; -1: none) has ended.
+ */
+static enum ready_outcome
+take_place(const struct worker *worker, struct pollfd client, int64_t until_ms,
+           int pidfd)
+{
+    struct pollfd polled[] = {
+        {client.fd, client.events & ~POLLIN, 0}, {pidfd, POLLIN, 0},
+    };
+
+    while (!scoreboard_enter(worker->scoreboard, worker->config->max_runs,
+                             worker->seat)) {
+        if (left_until(until_ms) == 0)
+            return READY_BUSY;
+        if (poll(polled, 2, PLACE_MS) > 0)
+            return polled[0].revents != 0 ? READY_CLIENT_GONE : READY_FAILED;
+    }
+    return READY_TAKEN;
+}
+
+static void
+leave_place(const struct worker *worker)
+{
+    scoreboard_leave(worker->scoreboard, worker->config->max_runs,
+                     worker->seat);
+}
+
+/* A child, and a place for its run. */
+static enum ready_outcome
+get_child(const struct worker *worker, struct pollfd client, int64_t until_ms,
+          struct child *child)
+{
+    const struct config *config = worker->config;
+    int queue_fd = worker->queue_fd;
+    enum ready_outcome outcome;
+
+    if (queue_fd == -1) {  /* dear to start: not without a place */
+        outcome = take_place(worker, client, until_ms, -1);
+        if (outcome == READY_TAKEN)
+            outcome = ready_take(config, -1, client, left_until(until_ms),
+                                 child);
+        return outcome;
+    }
+    do {
+        outcome = ready_take(config, queue_fd, client, left_until(until_ms),
+                             child);
+        if (outcome != READY_TAKEN)
+            return outcome;
+        outcome = take_place(worker, client, until_ms, child->pidfd);
+        if (outcome != READY_TAKEN)
+            child_close(child);
+    } while (outcome == READY_FAILED);
+    return outcome;
 }
 
 /*
@@ -368,9 +427,9 @@ take_child(const struct worker *worker, struct answer *answer,
     enum ready_outcome outcome;
 
     take_seat(worker, SEAT_WAITING);
-    outcome = ready_take(worker->config, worker->queue_fd,
-                         http_client(answer->http),
-                         left_to_wait(worker, before_ms), child);
+    outcome = get_child(worker, http_client(answer->http),
+                        since_ms + worker->config->queue_wait -
+                            (int64_t)before_ms, child);
     take_seat(worker, SEAT_BUSY);
     answer->queue_seconds =
         (before_ms + (double)(now_ms() - since_ms)) / 1000;
@@ -498,14 +557,17 @@ run_and_reply(const struct worker *worker, struct answer *answer,
     struct result result;
     int rc = take_child(worker, answer, job, &child, problem);
 
-    if (rc != 0)
+    if (rc != 0) {
+        leave_place(worker);
         return rc;
+    }
     if (is_live)
         begin_events(answer);
     take_seat(worker, SEAT_RUNNING);
     rc = run_job(worker->config, job, &child, worker->market,
                  http_client(answer->http),
                  is_live ? &answer->events : NULL, &result);
+    leave_place(worker);
     take_seat(worker, SEAT_BUSY);
     tell_calls(worker, answer->id);
     if (result.slow.len > 0)

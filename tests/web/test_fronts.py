@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import service as service_module
@@ -487,6 +488,14 @@ def to_compare(reply):
 def cold():
     with Service(zygote="off", workers=2, max_runs=1) as service:
         yield service
+
+
+def test_without_a_zygote_max_runs_holds_as_well(cold):
+    code = "import time; print(time.time()); time.sleep(1); print(time.time())"
+    with ThreadPoolExecutor(2) as pool:
+        replies = list(pool.map(cold.run, [code] * 2))
+    (_, end), (begin, _) = sorted(reply["output"].split() for reply in replies)
+    assert end <= begin
 
 
 @pytest.mark.parametrize("body", PROGRAMS.values(), ids=PROGRAMS)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -77,6 +78,36 @@ def test_a_run_goes_on_with_its_old_zygote_while_new_ones_do_not(service):
     assert sum(told["workers"].values()) == 8 and told["runs"]["max"] == 3
     assert told["totals"]["timeout"] == before["timeout"] + 1
     assert told["totals"]["ok"] == before["ok"] + 1
+
+
+def test_runs_of_both_zygotes_count_for_max_runs(service):
+    service.configure(workers=6, max_runs=1, ready=1, queue_wait="1s")
+    service.reload()
+    with slow_runs(service) as runs:
+        service.reload()
+        assert len(service.pids("keeper")) == 2
+        answer = service.post({"code": "print('second')"})
+        assert answer.status == 503
+        assert answer.json["detail"].startswith("All 1 places for runs")
+        assert status(service)["runs"]["running"] == 1
+        end(service, runs)
+        assert service.run("print('third')")["output"] == "third\n"
+
+
+def test_a_place_is_free_again_when_its_worker_is_killed(service):
+    service.configure(workers=4, max_runs=1, ready=1, queue_wait="10s")
+    service.reload()
+    settled(service, 4)
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(3):
+            lost = pool.submit(service.post, {"code": "while True: pass"})
+            wait_for(lambda: service.pids("run"), what="the run")
+            old = service.pids("worker")
+            for pid in old:
+                os.kill(pid, signal.SIGKILL)
+            assert lost.result().status == 502
+            wait_for(lambda: not set(old) & set(service.pids("worker")))
+            assert service.run("print('next')")["output"] == "next\n"
 
 
 def test_a_configuration_with_an_error_is_refused(service):
