@@ -5,18 +5,23 @@
 
 #include "confine.h"
 #include "die.h"
+#include "handover.h"
 #include "memory.h"
 #include "native.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
     SMALL_STEP = 16,      /* Python's small objects have pools of their own */
     SMALL_MAX = 512,      /* ... for each step of size, up to this */
     POOL_BYTES = 16 << 10,
-    FILL_BYTES = 2 << 20  /* at most so much for a size */
+    FILL_BYTES = 2 << 20, /* at most so much for a size */
+    JOB_BYTES = 64 << 10  /* of room for a job, at first */
 };
 
 /* What is called in each child, found before the fork; owned for good. */
@@ -205,8 +210,46 @@ python_prepare(void)
     int_of(PyObject_CallNoArgs(prepare), "sandbox.run");
 }
 
+/* What comes in on CHILD_JOB until its end, to be freed. */
+static char *
+read_job(size_t *len)
+{
+    size_t size = 0;
+    char *job = NULL;
+    ssize_t got = 1;
+
+    for (*len = 0; got != 0; *len += (size_t)got) {
+        if (*len == size) {
+            size = 2 * size + JOB_BYTES;
+            job = realloc(job, size);
+        }
+        if (job == NULL)
+            die("out of memory");
+        do
+            got = read(CHILD_JOB, job + *len, size - *len);
+        while (got == -1 && errno == EINTR);
+        if (got == -1)
+            die("cannot read the job: %m");
+    }
+    return job;
+}
+
 int
 python_live(void)
 {
-    return int_of(PyObject_CallNoArgs(live), "sandbox.run");
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    PyObject *text, *status;
+    size_t len;
+    char *job = read_job(&len);
+
+    if (null == -1 || dup2(null, CHILD_JOB) == -1)
+        die("cannot open /dev/null: %m");
+    close(null);
+    if (len == 0)
+        return 0;  /* the responder went away */
+    text = PyUnicode_DecodeUTF8(job, (Py_ssize_t)len, NULL);
+    free(job);
+    status = text != NULL ? PyObject_CallOneArg(live, text) : NULL;
+    Py_XDECREF(text);
+    return int_of(status, "sandbox.run");
 }

@@ -33,7 +33,8 @@ void python_settle(void);
 /* Then: what can be done before there is a job. */
 void python_prepare(void);
 
-/* Then: one run, from its job to its report. Returns its exit status. */
+/* Then: one run, from its job, which comes in on CHILD_JOB until its end, to
+ * its report. Returns its exit status. */
 int python_live(void);
 
 #endif

@@ -159,6 +159,11 @@ def add_cjk_to_mathtext(path):
     _mathtext.UnicodeFonts._get_glyph = _get_glyph
 
 
+def may_live():
+    """Whether there may be any: spares looking through all objects."""
+    return made or managers and managers.figs
+
+
 def live():
     """The figures there are, in order of creation.
 
@@ -166,8 +171,8 @@ def live():
     still refers to. A figure that was closed and not shown before is not
     live, even when a variable holds it.
     """
-    if not managers or not made and not managers.figs:
-        return []  # spares looking through all objects
+    if not may_live():
+        return []
     from matplotlib.figure import Figure
 
     managed = [manager.canvas.figure for manager in managers.figs.values()]

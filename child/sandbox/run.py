@@ -1,6 +1,6 @@
 """One run, in a forked and confined child, from the job to its report.
 
-The responder sends the job on descriptor 0 and reads lines from descriptor
+The job comes from python_live(). The responder reads lines from descriptor
 3: what faulthandler says of the place when time is up, and JSON, of which
 the last line counts. What it believes of them is its own affair.
 """
@@ -26,7 +26,6 @@ from multiprocessing import util
 from sandbox import errors, figures, office
 from sandbox.namespace import MAIN_FILE, WORK, fill
 
-REPORT_FD = 3
 RESULT_MAX = 64 * 1024  # bytes
 #: Python adapts a piece of code within so many rounds.
 REHEARSALS = 40
@@ -38,9 +37,21 @@ WHERE = signal.SIGRTMAX
 FUTURE_FLAGS = sum(getattr(__import__("__future__"), name).compiler_flag
                    for name in __import__("__future__").all_feature_names)
 
+#: The report of a program of which there is nothing to tell.
+NOTHING = {"result": None, "error": None, "figure": None, "limit": None,
+           "notes": []}
+#: Where reports go; elsewhere in a rehearsal.
+report_fd = 3
+
 #: Made before the fork, for what they touch is then shared.
 decode = json.JSONDecoder().raw_decode
 encode = json.JSONEncoder(ensure_ascii=False).encode
+nothing_line = encode(NOTHING) + "\n"
+#: What a program may leave that is to be ended. By names of our own: the way
+#: through their modules would cost each run a copy of some four pages.
+threads, log_handlers = threading._active, logging._handlerList
+processes = multiprocessing.process._children
+finalizers, count_exit_functions = util._finalizer_registry, atexit._ncallbacks
 office.live_figures = figures.live
 
 
@@ -51,26 +62,28 @@ def rehearse():
     met, where a type's method is. What a run would write, it need not when
     it is there already, in memory that all runs share.
     """
+    global report_fd
+    if count_exit_functions():
+        return  # a preloaded module's, and for the end of each run
     limits = {"figures": 0, "figure_pixels": 0, "figure_bytes": 0}
-    for _ in range(REHEARSALS):
-        job, _ = decode(encode({"code": "print('', end='')", "context": {}}))
-        run = Run(job["code"], job["context"], limits)
-        run.run_code()
-        run.collect_figures()
-        flush_files()
-        encode(run.report)
-        reseed()
+    report_fd = os.open(os.devnull, os.O_WRONLY)
+    for code in ["''", "print('', end='')"] * REHEARSALS:
+        prepare()
+        live(encode({"code": code, "context": None, "limits": limits}))
+    os.close(report_fd)
+    report_fd = 3
     os.unlink(MAIN_FILE)
+    watch_clock()  # anew: a run gives that up
 
 
 def watch_clock():
     """Let the time limit interrupt what a forked child runs."""
     signal.signal(TIME_UP, time_up)
     # Says where the program is even while it is inside C code.
-    faulthandler.register(TIME_UP, file=REPORT_FD, all_threads=False,
+    faulthandler.register(TIME_UP, file=report_fd, all_threads=False,
                           chain=True)
     # System calls that it interrupts are taken up again.
-    faulthandler.register(WHERE, file=REPORT_FD, all_threads=False)
+    faulthandler.register(WHERE, file=report_fd, all_threads=False)
 
 
 def prepare():
@@ -113,18 +126,9 @@ def time_up(signum, frame):
     raise error
 
 
-def live():
-    """Read the job, run it, report; return the exit status."""
-    pieces = []
-    while piece := os.read(0, 1 << 16):
-        pieces.append(piece)
-    if not pieces:
-        return 0  # the responder went away
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    job, _ = decode(b"".join(pieces).decode())
-    del pieces
+def live(text):
+    """Run the job, report; return the exit status."""
+    job, _ = decode(text)
     return Run(job["code"], job["context"] or {}, job["limits"]).live()
 
 
@@ -138,8 +142,7 @@ class Run:
         self.pid = os.getpid()
         self.runner = None
         self.main_ran = False
-        self.report = {"result": None, "error": None, "figure": None,
-                       "limit": None, "notes": []}
+        self.report = NOTHING | {"notes": []}
 
     def live(self):
         status = self.run_program()
@@ -250,7 +253,7 @@ class Run:
         if self.runner is not None:
             self.runner.close()
         # Also tells the pools of concurrent.futures that no more will come.
-        if threading.active_count() > 1:
+        if len(threads) > 1:
             threading._shutdown()
 
     def failed(self, error):
@@ -272,6 +275,8 @@ class Run:
         self.report["result"] = errors.fit(repr(value), RESULT_MAX)
 
     def collect_figures(self):
+        if not figures.may_live():
+            return
         failed, left_out, notes = figures.sweep(self.limits)
         if failed:
             name, message = failed
@@ -282,12 +287,12 @@ class Run:
         self.report["notes"] += notes
 
     def run_exit_functions(self):
-        if atexit._ncallbacks():
+        if count_exit_functions():
             self.run_quietly(atexit._run_exitfuncs)
         # Not among them where warm() was.
-        if multiprocessing.process._children or util._finalizer_registry:
+        if processes or finalizers:
             self.run_quietly(util._exit_function)
-        if logging._handlerList:
+        if log_handlers:
             self.run_quietly(logging.shutdown)
 
     def run_quietly(self, function, *arguments):
@@ -301,12 +306,14 @@ class Run:
                 f"{errors.text_of(error)}")
 
     def send(self):
-        self.report["notes"] = [errors.fit(str(note), 1000)
-                                for note in self.report["notes"][:50]]
-        line = encode(self.report) + "\n"
+        line = nothing_line
+        if self.report != NOTHING:
+            self.report["notes"] = [errors.fit(str(note), 1000)
+                                    for note in self.report["notes"][:50]]
+            line = encode(self.report) + "\n"
         data = line.encode("utf-8", "backslashreplace")
         while data:
-            data = data[os.write(REPORT_FD, data):]
+            data = data[os.write(report_fd, data):]
 
 
 def top_level(node):

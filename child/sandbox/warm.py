@@ -87,8 +87,8 @@ def settle():
     gc.enable()
     gc.collect()
     gc.freeze()
-    run.rehearse()
     forget_exit_functions()
+    run.rehearse()
     gc.collect()
     gc.freeze()
     return 0
@@ -97,9 +97,20 @@ def settle():
 def forget_exit_functions():
     """Libraries let go, at the end, of what was the zygote's: a tenth of what
     a small program costs. The first two do more, which run sees to."""
+    known, others = [], []
     for name in EXIT_FUNCTIONS:
         with contextlib.suppress(AttributeError):
-            atexit.unregister(pkgutil.resolve_name(name))
+            known.append(pkgutil.resolve_name(name))
+
+    class Known:
+        def __eq__(self, function):
+            if function not in known:
+                others.append(function)
+            return function in known
+
+    atexit.unregister(Known())
+    if not others:
+        atexit._clear()  # else it goes on to count them
     logging._handlerList.clear()
 
 

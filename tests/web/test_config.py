@@ -82,6 +82,14 @@ def test_a_site_directory_and_a_preload_list_are_there(start, site):
     assert reply["output"] == "True\n" and reply["result"] == "'teal'"
 
 
+def test_each_run_ends_with_what_a_preloaded_module_asks_for(start, site):
+    (site / "house_style.py").write_text(
+        "import atexit\natexit.register(print, 'teal')\n")
+    service = start(python_path=site, preload="house_style")
+    for _ in range(2):
+        assert service.run("print(1)")["output"] == "1\nteal\n"
+
+
 def test_a_site_directory_that_a_run_would_not_see_is_refused(tmp_path):
     ended = subprocess.run(
         [BUILD / "sandbox-fcgi", "--stdio", "--python-path", "/tmp"],
