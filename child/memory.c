@@ -356,14 +356,17 @@ replace(uintptr_t start, size_t size, const struct mapping *mapping)
 
 /*
  * Whether the huge page at `at` would stand for several mappings, all of which
- * can be moved. *mapping is the first that reaches beyond at, in a list that
- * ends with what nothing reaches.
+ * can be moved; or for the interpreter's code, which each child would have to
+ * map again. *mapping is the first that reaches beyond at, in a list that ends
+ * with what nothing reaches.
  */
 static bool
-holds_several(uintptr_t at, const struct mapping *mapping)
+is_worth_it(uintptr_t at, const struct mapping *mapping)
 {
     bool has_library = false, is_whole = mapping->start <= at &&
-                                         mapping->end >= at + HUGE_BYTES;
+                                         mapping->end >= at + HUGE_BYTES &&
+                                         strstr(mapping->name, "/libpython") ==
+                                             NULL;
 
     for (; mapping->start < at + HUGE_BYTES; mapping++) {
         if (!is_movable(mapping))
@@ -392,7 +395,7 @@ replace_libraries(const struct mapping *mappings, size_t count)
         while (i < count && mappings[i].end <= at)
             i++;
         end = at;
-        for (size_t next = i; holds_several(end, &mappings[next]);) {
+        for (size_t next = i; is_worth_it(end, &mappings[next]);) {
             end += HUGE_BYTES;
             while (mappings[next].end <= end)
                 next++;

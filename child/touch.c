@@ -14,10 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    STRETCHES_MAX = 2048,
-    AROUND = 16  /* pages of a file that one fault maps, as kernels are set */
-};
+enum { STRETCHES_MAX = 2048 };
 
 /* What /proc/self/pagemap says of a page (pagemap.rst in Linux). */
 #define PAGE_PRESENT (UINT64_C(1) << 63)
@@ -26,7 +23,6 @@ enum {
 /* Pages side by side. */
 struct stretch {
     uintptr_t start, end;
-    int advice;  /* MADV_POPULATE_WRITE; _READ for those that are only read */
 };
 
 static struct stretch stretches[STRETCHES_MAX];
@@ -37,42 +33,33 @@ static const char job[] =
     "{\"figures\": 0, \"figure_pixels\": 0, \"figure_bytes\": 0}}";
 
 static void
-add_page(uintptr_t page, size_t size, int advice)
+add_page(uintptr_t page, size_t size)
 {
     struct stretch *last = stretch_count > 0 ? &stretches[stretch_count - 1]
                                              : NULL;
 
-    if (last != NULL && last->end == page && last->advice == advice)
+    if (last != NULL && last->end == page)
         last->end += size;
     else if (stretch_count < STRETCHES_MAX)
-        stretches[stretch_count++] =
-            (struct stretch){page, page + size, advice};
+        stretches[stretch_count++] = (struct stretch){page, page + size};
 }
 
-/* Add what of a mapping this process has for itself alone, or has read. */
+/* Add what of a mapping this process has for itself alone. */
 static void
 add_pages(const struct mapping *mapping, int pagemap)
 {
     bool is_data = strncmp(mapping->access, "rw", 2) == 0 &&
                    mapping->access[3] == 'p';
-    bool is_text = strcmp(mapping->access, "r-xp") == 0;
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t read_until = 0;
     uint64_t entry;
 
-    for (uintptr_t page = mapping->start; page < mapping->end; page += size) {
-        if ((!is_data && !is_text) ||
-            pread(pagemap, &entry, sizeof(entry),
+    for (uintptr_t page = mapping->start; is_data && page < mapping->end;
+         page += size) {
+        if (pread(pagemap, &entry, sizeof(entry),
                   (off_t)(page / size * sizeof(entry))) != sizeof(entry))
             return;
-        if (!(entry & PAGE_PRESENT))
-            continue;
-        if (is_data && entry & PAGE_EXCLUSIVE)
-            add_page(page, size, MADV_POPULATE_WRITE);
-        if (is_text && page >= read_until) {
-            add_page(page, size, MADV_POPULATE_READ);
-            read_until = page / size / AROUND * AROUND * size + AROUND * size;
-        }
+        if ((entry & PAGE_PRESENT) && (entry & PAGE_EXCLUSIVE))
+            add_page(page, size);
     }
 }
 
@@ -124,6 +111,16 @@ touch_learn(void)
     memory_mappings_free(mappings);
 }
 
+unsigned int
+touch_kib(void)
+{
+    uintptr_t bytes = 0;
+
+    for (size_t i = 0; i < stretch_count; i++)
+        bytes += stretches[i].end - stretches[i].start;
+    return (unsigned int)(bytes / 1024);
+}
+
 void
 touch_pages(void)
 {
@@ -131,5 +128,5 @@ touch_pages(void)
     for (size_t i = 0; i < stretch_count; i++)
         (void)!madvise((void *)stretches[i].start,
                        stretches[i].end - stretches[i].start,
-                       stretches[i].advice);
+                       MADV_POPULATE_WRITE);
 }

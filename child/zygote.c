@@ -79,7 +79,7 @@ count(const struct zygote *zygote, enum state state)
     return found;
 }
 
-/* Anonymous memory of this process: what a forked child begins with. */
+/* Anonymous memory of this process that a forked child goes on to share. */
 static unsigned int
 inherited_kib(void)
 {
@@ -90,7 +90,9 @@ inherited_kib(void)
         fscanf(statm, "%*u %lu %lu", &resident, &of_files) != 2)
         die("cannot read /proc/self/statm: %m");
     fclose(statm);
-    return (unsigned int)((resident - of_files) * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+    return (unsigned int)((resident - of_files) *
+                          (unsigned long)sysconf(_SC_PAGESIZE) / 1024) -
+           touch_kib();
 }
 
 static void
