@@ -1,10 +1,16 @@
 #include "native.h"
 
+#include "die.h"
 #include "png.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 enum { TEXTS_MAX = 32 };
+
+/* What native_reseed() fills; kept for good. */
+static Py_buffer random_state;
 
 #define METRES_PER_INCH 0.0254
 #define DPI_MAX 1e6
@@ -128,7 +134,36 @@ native_png(PyObject *Py_UNUSED(module), PyObject *arguments)
     return result;
 }
 
+PyDoc_STRVAR(random_state_doc,
+"random_state($module, state, /)\n"
+"--\n"
+"\n"
+"Have this writable buffer filled with random bytes in each child.");
+
+static PyObject *
+native_random_state(PyObject *Py_UNUSED(module), PyObject *state)
+{
+    if (PyObject_GetBuffer(state, &random_state, PyBUF_WRITABLE) == -1)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+void
+native_reseed(void)
+{
+    char *at = random_state.buf, *end = at + random_state.len;
+
+    while (at < end) {
+        ssize_t len = getrandom(at, (size_t)(end - at), 0);
+
+        if (len == -1 && errno != EINTR)
+            die("no random bytes are to be had: %m");
+        at += len > 0 ? len : 0;
+    }
+}
+
 static PyMethodDef methods[] = {
+    {"random_state", native_random_state, METH_O, random_state_doc},
     {"png", native_png, METH_VARARGS, png_doc},
     {NULL, NULL, 0, NULL},
 };

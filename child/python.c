@@ -19,13 +19,18 @@
 enum {
     SMALL_STEP = 16,      /* Python's small objects have pools of their own */
     SMALL_MAX = 512,      /* ... for each step of size, up to this */
-    POOL_BYTES = 16 << 10,
-    FILL_BYTES = 2 << 20, /* at most so much for a size */
+    FILL_MAX = 64 << 20,  /* for whoever has built Python without arenas */
     JOB_BYTES = 64 << 10  /* of room for a job, at first */
 };
 
 /* What is called in each child, found before the fork; owned for good. */
 static PyObject *prepare, *live;
+
+/* Where Python's small objects have their pools: the last that it asked for. */
+static struct arena {
+    uintptr_t start;
+    size_t size;
+} newest_arena;
 
 static void
 check(PyStatus status)
@@ -112,7 +117,11 @@ find(const char *module_name, const char *function)
 static void *
 arena_new(void *Py_UNUSED(context), size_t size)
 {
-    return memory_arena_new(size);
+    void *arena = memory_arena_new(size);
+
+    if (arena != NULL)
+        newest_arena = (struct arena){(uintptr_t)arena, size};
+    return arena;
 }
 
 static void
@@ -171,27 +180,24 @@ python_call(const char *module_name, const char *function, char **strings)
 }
 
 /*
- * Fill the gaps that freed objects have left, for good. A child then takes
- * memory that lies together, instead of a piece of it from a page here and a
- * page there, each of which would have to be copied for it.
+ * Fill the gaps that freed objects have left, for good, up to a new arena, and
+ * begin to use that for every size. A child then takes memory that lies
+ * together, instead of a piece of it from a page here and a page there, each
+ * of which would have to be copied for it.
  */
 static void
-fill_pools(void)
+fill_gaps(void)
 {
-    for (size_t size = SMALL_STEP; size <= SMALL_MAX; size += SMALL_STEP) {
-        size_t in_a_row = 0, filled = 0;
-        uintptr_t last = 0;
+    size_t size = SMALL_MAX;  /* first all pools that are free */
 
-        /* Most of a pool in a row: it was an empty one. */
-        while (in_a_row < POOL_BYTES / size * 3 / 4 && filled < FILL_BYTES) {
-            uintptr_t piece = (uintptr_t)PyObject_Malloc(size);
+    newest_arena = (struct arena){0};
+    for (size_t filled = 0; size > 0 && filled < FILL_MAX; filled += size) {
+        uintptr_t piece = (uintptr_t)PyObject_Malloc(size);
 
-            if (piece == 0)
-                die("out of memory");
-            in_a_row = piece == last + size ? in_a_row + 1 : 0;
-            filled += size;
-            last = piece;
-        }
+        if (piece == 0)
+            die("out of memory");
+        if (piece - newest_arena.start < newest_arena.size)
+            size -= SMALL_STEP;
     }
 }
 
@@ -201,12 +207,13 @@ python_settle(void)
     /* Entries of types that the run-up alone has met. */
     PyType_ClearCache();
     python_call("sandbox.warm", "settle", NULL);
-    fill_pools();
+    fill_gaps();
 }
 
 void
 python_prepare(void)
 {
+    native_reseed();
     int_of(PyObject_CallNoArgs(prepare), "sandbox.run");
 }
 

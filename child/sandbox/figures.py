@@ -30,36 +30,38 @@ def prepare():
     """Number figures as they are made, let every text fall back to CJK, and
     write PNG ourselves.
 
-    Needs matplotlib loaded. Changes the process: Figure.__init__, how the
-    font manager finds a font, and Agg's print_png.
+    Needs matplotlib loaded; once. Changes the process: how a Figure is made
+    and unpickled, how the font manager finds a font, and Agg's print_png.
     """
-    global managers
-    if managers:
-        return  # done before the fork
+    global made
     from matplotlib import font_manager
-    from matplotlib._pylab_helpers import Gcf
     from matplotlib.figure import Figure
 
-    managers = Gcf
-    original = Figure.__init__
+    made = 0
+    init, set_state = Figure.__init__, Figure.__setstate__
 
-    @functools.wraps(original)
+    @functools.wraps(init)
     def __init__(self, *args, **kwargs):
         global made
         made += 1
         self._sandbox_number = made
-        original(self, *args, **kwargs)
+        init(self, *args, **kwargs)
 
-    Figure.__init__ = __init__
+    @functools.wraps(set_state)
+    def __setstate__(self, state):
+        global made
+        made += 1
+        set_state(self, state)
+
+    Figure.__init__, Figure.__setstate__ = __init__, __setstate__
     let_show_end_figures()
     add_cjk_fonts(font_manager)
     png.take_over()
 
 
-#: pyplot's own list of figures, once prepare() was called.
-managers = None
-#: How many figures this run has made; before it, the warm-up's.
-made = 0
+#: How many figures this run has made, once prepare() was called; before it,
+#: the warm-up's.
+made = None
 #: Figures that show() was called on: returned even when closed after it.
 shown = []
 #: A program may show and close without end.
@@ -159,11 +161,6 @@ def add_cjk_to_mathtext(path):
     _mathtext.UnicodeFonts._get_glyph = _get_glyph
 
 
-def may_live():
-    """Whether there may be any: spares looking through all objects."""
-    return made or managers and managers.figs
-
-
 def live():
     """The figures there are, in order of creation.
 
@@ -171,11 +168,12 @@ def live():
     still refers to. A figure that was closed and not shown before is not
     live, even when a variable holds it.
     """
-    if not may_live():
-        return []
+    if not made:
+        return []  # spares looking through all objects
+    from matplotlib._pylab_helpers import Gcf
     from matplotlib.figure import Figure
 
-    managed = [manager.canvas.figure for manager in managers.figs.values()]
+    managed = [manager.canvas.figure for manager in Gcf.figs.values()]
     gc.collect()
     others = [thing for thing in gc.get_objects()
               if isinstance(thing, Figure)

@@ -54,7 +54,7 @@ def prepare(wanted=lambda name, library: True):
     for name, library in LIBRARIES.items():
         if wanted(name, library):
             module.__dict__[name] = importlib.import_module(library)
-    module.__dict__.update(helpers(wanted))
+    module.__dict__.update(helpers(wanted), context={})
     if "fmp" in module.__dict__:
         sys.modules["fmp"] = module.__dict__["fmp"]  # for `import fmp`
 
@@ -72,6 +72,7 @@ def fill(code, context):
         prepare(lambda name, library: library in sys.modules or name in words)
     if os.access("fmp.py", os.F_OK) or os.access("fmp", os.F_OK):
         sys.modules.pop("fmp", None)  # a module of the program's own wins
-    names["context"] = context
-    names.update(context)
+    if context:
+        names["context"] = context
+        names.update(context)
     return names

@@ -87,29 +87,19 @@ def watch_clock():
 
 
 def prepare():
-    """What is the child's own and can be done before there is a job."""
+    """What is the child's own and can be done before there is a job: among it
+    random states, not the inherited ones."""
     if not gc.isenabled():  # forked while libraries were loaded
         gc.freeze()
         gc.enable()
         if "numpy.random" in sys.modules:  # where its state lies is not known
             sys.modules["numpy.random"].seed()
-    reseed()
+    seed_python()
     return 0
 
 
+#: By the shortest way: random.seed() writes to many pages more.
 seed_python = super(random.Random, random._inst).seed
-#: numpy's state, where it lies in memory; warm() finds it.
-numpy_state = bytearray()
-
-
-def reseed():
-    """Give the child random states of its own, not the inherited ones.
-
-    By the shortest way: Python's and numpy's own functions would write to
-    some 60 pages more, which is a tenth of what a small program costs.
-    """
-    seed_python()
-    numpy_state[:] = os.urandom(len(numpy_state))
 
 
 #: Whether the program runs, and whether its time was up when it did not.
@@ -129,7 +119,7 @@ def time_up(signum, frame):
 def live(text):
     """Run the job, report; return the exit status."""
     job, _ = decode(text)
-    return Run(job["code"], job["context"] or {}, job["limits"]).live()
+    return Run(job["code"], job["context"], job["limits"]).live()
 
 
 class Run:
@@ -185,7 +175,7 @@ class Run:
             sys.path[0] = WORK  # as for a script; till now ours was there
         write_file(MAIN_FILE, self.code.encode())
         body, last = self.compile()
-        if "matplotlib" in sys.modules:
+        if figures.made is None and "matplotlib" in sys.modules:
             figures.prepare()
         self.evaluate(body, names)
         value = self.evaluate(last, names) if last else None
@@ -275,7 +265,7 @@ class Run:
         self.report["result"] = errors.fit(repr(value), RESULT_MAX)
 
     def collect_figures(self):
-        if not figures.may_live():
+        if not figures.made:
             return
         failed, left_out, notes = figures.sweep(self.limits)
         if failed:
@@ -311,9 +301,7 @@ class Run:
             self.report["notes"] = [errors.fit(str(note), 1000)
                                     for note in self.report["notes"][:50]]
             line = encode(self.report) + "\n"
-        data = line.encode("utf-8", "backslashreplace")
-        while data:
-            data = data[os.write(report_fd, data):]
+        write_all(report_fd, line.encode("utf-8", "backslashreplace"))
 
 
 def top_level(node):
@@ -336,11 +324,16 @@ def is_main(function):
                     inspect.signature(function).parameters.values()))
 
 
+def write_all(fd, data):
+    done = os.write(fd, data)
+    while done < len(data):  # in pieces of their own only then
+        done += os.write(fd, data[done:])
+
+
 def write_file(path, data):
     """As open() would, without the objects that it makes."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    while data:
-        data = data[os.write(file, data):]
+    write_all(file, data)
     os.close(file)
 
 

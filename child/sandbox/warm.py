@@ -9,6 +9,8 @@ import os
 import pkgutil
 import sys
 
+import _sandbox
+
 from sandbox import figures, namespace, run
 
 #: Parts that their libraries load only when they are named.
@@ -73,11 +75,12 @@ def take_steps(preload):
         importlib.import_module(library)
     namespace.prepare()
     sys.modules["__main__"].fmp.warm()
+    from matplotlib._pylab_helpers import Gcf
     figures.prepare()
     use_libraries()
-    run.numpy_state = find_numpy_state()
+    _sandbox.random_state(find_numpy_state())
     close_fonts()
-    figures.made = 0
+    figures.made = len(Gcf.figs)  # of preloaded modules
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]  # scikit-learn sets some
 

@@ -90,6 +90,14 @@ def test_each_run_ends_with_what_a_preloaded_module_asks_for(start, site):
         assert service.run("print(1)")["output"] == "1\nteal\n"
 
 
+def test_a_figure_that_a_preloaded_module_leaves_is_in_each_reply(start, site):
+    (site / "house_style.py").write_text(
+        "from matplotlib import pyplot\npyplot.figure()\n")
+    service = start(python_path=site, preload="house_style")
+    for _ in range(2):
+        assert len(service.run("print(1)")["figures"]) == 1
+
+
 def test_a_site_directory_that_a_run_would_not_see_is_refused(tmp_path):
     ended = subprocess.run(
         [BUILD / "sandbox-fcgi", "--stdio", "--python-path", "/tmp"],

@@ -77,3 +77,16 @@ def test_a_figure_can_be_saved_to(service, target):
 def test_the_sweep_stands_what_a_program_has_replaced(service, meddling):
     reply = service.run(f"{LINES}\n{meddling}")
     assert reply["error"] is None and len(figures_of(reply)) == 1
+
+
+def test_a_figure_that_was_unpickled_is_in_the_reply(service):
+    """One of another run, which this one has not made."""
+    dumped = service.run("import base64, pickle\nfigure = plt.figure()\n"
+                         "plt.plot([1, 2])\n"
+                         "dumped = pickle.dumps(figure)\n"
+                         "print(base64.b64encode(dumped).decode())")
+    reply = service.run("import base64, pickle\n"
+                        "figure = pickle.loads(base64.b64decode(dumped))",
+                        context={"dumped": dumped["output"]})
+    assert reply["error"] is None
+    assert figures_of(reply) == figures_of(dumped) != []
