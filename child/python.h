@@ -19,14 +19,15 @@ void python_start(char **python_path);
 
 /*
  * Call the function of a module with one list of strings (NULL-terminated;
- * NULL for no argument). Returns its result, which must be an int. An
+ * NULL for no argument). Returns its result, an int, or 0 for None. An
  * exception is written to standard error and is fatal.
  */
 int python_call(const char *module, const char *function, char **strings);
 
 /*
- * Once all is loaded: go through what every run goes through, and leave no
- * gaps between objects, so that a child has less to write to.
+ * Once all is loaded: go through what every run goes through, stop counting
+ * references to what is there (Python 3.12 and 3.13), and leave no gaps between
+ * objects, so that a child has less to write to.
  */
 void python_settle(void);
 

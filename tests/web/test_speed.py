@@ -3,6 +3,7 @@
 import ctypes
 import pathlib
 import re
+import sys
 
 import pytest
 from service import wait_for
@@ -63,6 +64,24 @@ def test_a_library_is_two_mappings_or_part_of_a_larger_one(zygote):
     if has_huge_pages():
         assert "rwxp" in [access for access, _ in mappings(zygote)]
         assert len(mappings(zygote)) < 200
+
+
+COUNTS = """
+import sys
+shared = [np, np.__dict__, pd.DataFrame, pd.DataFrame.head,
+          pd.DataFrame.head.__code__, pd.DataFrame.head.__code__.co_consts,
+          pd.DataFrame.head.__doc__, pd.DataFrame.__mro__, sns.__version__]
+before = [sys.getrefcount(it) for it in shared]
+more = shared * 1000
+print([sys.getrefcount(it) for it in shared] == before)
+"""
+
+
+@pytest.mark.skipif(not (3, 12) <= sys.version_info < (3, 14),
+                    reason="this Python counts all references (python.c)")
+def test_a_program_does_not_write_to_what_it_only_names(service):
+    """Half of the pages that a print() copied held nothing but counts."""
+    assert service.run(COUNTS)["output"] == "True\n"
 
 
 FAULTS = "import resource\nprint(resource.getrusage(0).ru_minflt)"
