@@ -273,7 +273,6 @@ child_ended(struct zygote *zygote, struct child *child)
     unsigned long kills = 0;
     struct rusage usage;
     int status;
-    char taken;
 
     if (wait4(child->pid, &status, 0, &usage) != child->pid)
         die("cannot wait for a child: %m");
@@ -291,9 +290,6 @@ child_ended(struct zygote *zygote, struct child *child)
         kills = leaf_kills((int)(child - zygote->children)) -
                 child->kills_before;
     pack(bytes + 28, kills, 4);
-    /* A socket that is closed with something unread resets its other end,
-     * which would then not see the packet. */
-    (void)!recv(child->status_fd, &taken, 1, MSG_DONTWAIT);
     /* A worker that is gone needs no answer. */
     (void)!send(child->status_fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
     close(child->status_fd);

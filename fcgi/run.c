@@ -157,7 +157,10 @@ read_status(struct run *run)
     ssize_t len = recv(run->child->status_fd, bytes, sizeof(bytes),
                        MSG_DONTWAIT);
 
-    if (len == -1 && (errno == EAGAIN || errno == EINTR))
+    /* A zygote that has not read that the child is taken resets the socket as
+     * it closes it; what it said comes after that all the same. */
+    if (len == -1 &&
+        (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
         return;
     run->is_over = true;
     if (len != STATUS_BYTES) {

@@ -153,6 +153,24 @@ def test_a_ready_child_killed_from_outside_costs_no_request(faulty):
         assert faulty.run("print('mine')")["output"] == "mine\n"
 
 
+def test_a_run_may_end_before_its_zygote_knows_that_it_is_taken(faulty):
+    def ended():
+        stats = (pathlib.Path(f"/proc/{pid}/stat").read_text()
+                 for pid in ready)
+        return any(stat.rpartition(")")[2].split()[0] == "Z"
+                   for stat in stats)
+    ready = wait_for(lambda: faulty.pids("ready"), what="a child")
+    [zygote] = faulty.pids("zygote")
+    with posts(faulty, 1, "print('mine')") as [reply]:
+        os.kill(zygote, signal.SIGSTOP)
+        try:
+            wait_for(ended, what="the end of the run")
+        finally:
+            os.kill(zygote, signal.SIGCONT)
+    assert reply.result().json["output"] == "mine\n"
+    assert reply.result().json["error"] is None
+
+
 def test_a_worker_that_dies_young_is_replaced_later_and_later(start):
     service = start(workers=2, max_runs=1, zygote="off")
     seen, began = set(service.pids("worker")), time.monotonic()
