@@ -145,7 +145,8 @@ native_random_state(PyObject *Py_UNUSED(module), PyObject *state)
 {
     if (PyObject_GetBuffer(state, &random_state, PyBUF_WRITABLE) == -1)
         return NULL;
-    Py_RETURN_NONE;
+    Py_INCREF(Py_None);
+    return Py_None;
 }
 
 void

@@ -275,11 +275,12 @@ read_job(size_t *len)
 
     for (*len = 0; got != 0; *len += (size_t)got) {
         if (*len == size) {
-            size = 2 * size + JOB_BYTES;
-            job = realloc(job, size);
+            char *more = realloc(job, size = 2 * size + JOB_BYTES);
+
+            if (more == NULL)
+                die("out of memory");
+            job = more;
         }
-        if (job == NULL)
-            die("out of memory");
         do
             got = read(CHILD_JOB, job + *len, size - *len);
         while (got == -1 && errno == EINTR);
