@@ -97,7 +97,8 @@ enter_user_namespace(int flags, int self, unsigned int uid, unsigned int gid)
 
     if (unshare(CLONE_NEWUSER | flags) == -1)
         die("cannot create a user namespace: %m (is it allowed here? see "
-            "kernel.unprivileged_userns_clone and user.max_user_namespaces)");
+            "kernel.unprivileged_userns_clone, user.max_user_namespaces and "
+            "AppArmor)");
     write_file(self, "setgroups", "deny");
     snprintf(map, sizeof(map), "%d %u 1", INSIDE_ID, uid);
     write_file(self, "uid_map", map);

@@ -150,13 +150,14 @@ try_seccomp(void)
            syscall(SYS_clone3, NULL, 0) == -1 && errno == ENOSYS;
 }
 
-/* That its leaf bounds it is tried from outside: trial_is_ended(). */
+/* That its leaf bounds it is tried from outside: trial_is_ended(). An empty
+ * /proc (root_proc_mount) tells nothing of where that is. */
 static bool
 try_cgroup(void)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     char line[256];
-    bool is_root = false;
+    bool is_root = file == NULL && errno == ENOENT;
 
     while (file != NULL && fgets(line, sizeof(line), file) != NULL)
         is_root = is_root || strcmp(line, "0::/\n") == 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -117,14 +118,21 @@ socket_buffers(pid_t pid)
 {
     char path[64], text[128];
     unsigned long sockets = 0;
+    int fd, buffer = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/net/sockstat", (int)pid);
     read_small(path, text, sizeof(text));
     if (sscanf(text, "sockets: used %lu", &sockets) != 1 ||
         sockets <= FEW_SOCKETS || !has_own_network(pid))
         return 0;
-    read_small("/proc/sys/net/core/wmem_default", text, sizeof(text));
-    return sockets * strtoul(text, NULL, 10);
+    /* net.core.wmem_default, which systemd's ProcSubset=pid leaves out. */
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd != -1) {
+        getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer,
+                   &(socklen_t){sizeof(buffer)});
+        close(fd);
+    }
+    return sockets * (size_t)buffer;
 }
 
 /* The process's number here: the zygote knows it by another. */

@@ -139,6 +139,20 @@ def test_it_is_told_and_unseen(service):
     assert "zygote" not in reply["output"]
 
 
+class Covered(Service):
+    """Where a run can have no /proc of its own, since ours is not whole."""
+    wrapper = ("unshare", "--mount", "sh", "-c",
+               'mount --bind /dev/null /proc/kcore && exec "$@"', "sh")
+
+
+@bounded
+def test_it_holds_where_proc_is_empty(tree):
+    with Covered(cgroup=tree.path, max_runs=1, ready=1) as service:
+        assert "cgroup" in service.get("/status").json["isolation"]["layers"]
+        assert service.run("import os\nprint(os.listdir('/proc'))"
+                           )["output"] == "[]\n"
+
+
 @bounded
 def test_a_new_zygote_has_new_leaves(tree, start):
     service = start(cgroup=tree.path, max_runs=1, ready=1)
