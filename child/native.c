@@ -1,6 +1,5 @@
 #include "native.h"
 
-#include "die.h"
 #include "png.h"
 
 #include <errno.h>
@@ -149,7 +148,7 @@ native_random_state(PyObject *Py_UNUSED(module), PyObject *state)
     return Py_None;
 }
 
-void
+int
 native_reseed(void)
 {
     char *at = random_state.buf, *end = at + random_state.len;
@@ -158,9 +157,10 @@ native_reseed(void)
         ssize_t len = getrandom(at, (size_t)(end - at), 0);
 
         if (len == -1 && errno != EINTR)
-            die("no random bytes are to be had: %m");
+            return -1;
         at += len > 0 ? len : 0;
     }
+    return 0;
 }
 
 static PyMethodDef methods[] = {

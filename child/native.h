@@ -13,7 +13,7 @@
 /* How Python loads it. Returns a new reference, or NULL with an exception. */
 PyMODINIT_FUNC PyInit__sandbox(void);
 
-/* Fill what random_state() was given. */
-void native_reseed(void);
+/* Fill what random_state() was given. Returns 0, or -1 with errno. */
+int native_reseed(void);
 
 #endif

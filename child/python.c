@@ -261,7 +261,8 @@ python_settle(void)
 void
 python_prepare(void)
 {
-    native_reseed();
+    if (native_reseed() == -1)
+        die("no random bytes are to be had: %m");
     int_of(PyObject_CallNoArgs(prepare), "sandbox.run");
 }
 

@@ -90,7 +90,7 @@ time.sleep(9)
 def test_no_zygotes_run_has_that_of_another_ones(service):
     """Nor where a reload changes how many there may be, and from where."""
     with slow_runs(service, 2) as old:
-        service.configure(run_ids=FIRST - 16384, max_runs=4, workers=6,
+        service.configure(run_ids=FIRST - 16384, max_runs=6, workers=8,
                           ready=2)
         service.reload()
         with slow_runs(service, 4) as fresh:
