@@ -441,12 +441,16 @@ take_child(const struct worker *worker, struct answer *answer,
     worker->scoreboard->is_failing = false;
     if (collect_put(child->work_fd, job) == 0)
         return 0;
+    if (errno == ENOSPC) {
+        make_problem(problem, 400, "Bad Request", "files: they do not fit "
+                     "into the working directory (work_size, work_inodes).");
+        snprintf(problem->member, sizeof(problem->member), "files");
+    } else {
+        log_error("cannot write a run's files: %m");
+        make_problem(problem, 503, "Service Unavailable", "No sandbox can be "
+                     "had: its files cannot be written; the log says why.");
+    }
     child_close(child);
-    make_problem(problem, 400, "Bad Request", errno == ENOSPC
-                     ? "files: they do not fit into the working directory "
-                       "(work_size)."
-                     : "files: they cannot be written.");
-    snprintf(problem->member, sizeof(problem->member), "files");
     return -1;
 }
 
