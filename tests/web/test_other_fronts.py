@@ -242,14 +242,6 @@ def test_a_run_with_events_ends_when_its_client_leaves(front):
     wait_for(lambda: not front.pids("run"), 10, "the end of the run")
 
 
-@pytest.mark.parametrize("front", ["lighttpd", "lighttpd-cgi"], indirect=True)
-def test_a_silent_run_ends_when_its_client_leaves(front):
-    """Behind Apache it ends by its time limit."""
-    with asked(front, SLEEP % 21):
-        pids = wait_for(lambda: front.pids("sleep 21"), 20, "the run")
-    wait_for(lambda: not any(map(title, pids)), 10, "the end of the run")
-
-
 def test_many_at_once(front):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(

@@ -49,6 +49,8 @@ def test_no_request_is_lost_over_several_reloads(service):
 def test_many_reloads_in_front_of_long_runs_wait_for_their_end(service):
     """At most two generations see their runs end beside those that serve and
     warm up."""
+    service.configure(workers=10, max_runs=4, ready=2)  # with time to run
+    service.reload()
     with ExitStack() as stack:
         for _ in range(3):
             runs = stack.enter_context(slow_runs(service))
