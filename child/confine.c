@@ -466,9 +466,9 @@ mapped_bytes(int self)
  * bound their sum. RLIMIT_NPROC counts in the run's own user namespace.
  */
 static void
-setup_limits(const struct limits *limits, int self)
+setup_limits(const struct limits *limits, size_t mapped)
 {
-    limit_resource(RLIMIT_AS, mapped_bytes(self) + limits->memory);
+    limit_resource(RLIMIT_AS, mapped + limits->memory);
     limit_resource(RLIMIT_NPROC, limits->processes);
     limit_resource(RLIMIT_NOFILE, 256);
     limit_resource(RLIMIT_FSIZE, limits->work_size);
@@ -600,6 +600,7 @@ confine_enter(const struct limits *limits, int slot, int work_fd,
               const int *fds)
 {
     int self = open_self();
+    size_t mapped;
 
     /* Why first: what all of the run takes is bounded from here on. */
     if (confine_wants(limits, LAYER_CGROUP))
@@ -612,10 +613,12 @@ confine_enter(const struct limits *limits, int slot, int work_fd,
     root_work_mount(work_fd);
     root_proc_mount();
     enter_user_namespace(0, self, geteuid(), getegid());
-    if (confine_wants(limits, LAYER_LIMITS))
-        setup_limits(limits, self);
+    mapped = mapped_bytes(self);
     setup_descriptors(fds, confine_wants(limits, LAYER_DESCRIPTORS));
     die_to(CHILD_REPORT, REPORT_FAILED);
+    /* Now: the zygote has more descriptors than a run may, with many runs. */
+    if (confine_wants(limits, LAYER_LIMITS))
+        setup_limits(limits, mapped);
     umask(022);
     if (setsid() == -1 || chdir(INSIDE_WORK) == -1)
         die("cannot start a session in " INSIDE_WORK ": %m");

@@ -1,8 +1,10 @@
 """200 clients at a time: each is answered, by a run or by 503, in time."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from bench import client
+from service import wait_for
 
 CLIENTS = 200
 SECONDS = 4
@@ -32,3 +34,13 @@ def test_who_finds_no_place_in_time_is_told(start):
                                  body.encode())
     assert statuses_of(answers, longest=1 + 0.2) == {200, 503}
     assert service.run("print(1)")["output"] == "1\n"
+
+
+def test_a_hundred_runs_go_on_at_a_time(start):
+    """The zygote then has more descriptors than a run may."""
+    service = start(max_runs=100, ready=4)
+    with ThreadPoolExecutor(100) as pool:
+        runs = [pool.submit(service.run, "import time\ntime.sleep(8); print(1)")
+                for _ in range(100)]
+        wait_for(lambda: service.get("/status").json["runs"]["running"] == 100)
+    assert {run.result()["output"] for run in runs} == {"1\n"}
