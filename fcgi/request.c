@@ -53,8 +53,8 @@ title_of(int status)
         return "Content Too Large";
     case 415:
         return "Unsupported Media Type";
-    case 500:
-        return "Internal Server Error";
+    case 503:
+        return "Service Unavailable";
     default:
         return "Bad Request";
     }
@@ -96,7 +96,7 @@ refuse_member(struct parse *parse, const char *name, const char *format, ...)
 static int
 refuse_memory(struct parse *parse)
 {
-    return refuse(parse, 500, "No memory is left to read this job.");
+    return refuse(parse, 503, "No memory is left to read this job.");
 }
 
 struct shown {

@@ -56,7 +56,7 @@ struct request_limits {
  *
  * On success fills *job, to be given to job_clear(), and returns 0; its spans
  * live as long as the body. An empty key counts as none. On failure leaves
- * *job alone, fills *problem with a status of 400, 413 or 415 (500 without
+ * *job alone, fills *problem with a status of 400, 413 or 415 (503 without
  * memory) and returns -1. No byte of the key gets into *problem; where it
  * stands in the body, it is the caller's to wipe.
  */
