@@ -1,7 +1,6 @@
 #include "capture.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static size_t
@@ -13,13 +12,13 @@ head_size(const struct capture *capture)
 void
 capture_init(struct capture *capture, size_t max)
 {
-    *capture = (struct capture){must_alloc(max), max, 0};
+    *capture = (struct capture){.max = max};
 }
 
 void
 capture_clear(struct capture *capture)
 {
-    free(capture->data);
+    text_clear(&capture->kept);
     *capture = (struct capture){0};
 }
 
@@ -43,7 +42,10 @@ capture_add(struct capture *capture, const char *data, size_t len)
                                              : capture->max;
         size_t step = len < end - at ? len : end - at;
 
-        memcpy(capture->data + at, data, step);
+        if (at == capture->kept.len)
+            text_add(&capture->kept, data, step);
+        else
+            memcpy(capture->kept.data + at, data, step);
         capture->total += step;
         data += step;
         len -= step;
@@ -83,7 +85,7 @@ capture_whole(const struct capture *capture, size_t from, size_t most)
         return 0;
     if (end - from > most)
         end = from + most;
-    return end - from - cut_at_end(capture->data + from, end - from);
+    return end - from - cut_at_end(capture->kept.data + from, end - from);
 }
 
 uint64_t
@@ -93,27 +95,27 @@ capture_print(const struct capture *capture, struct text *text)
     uint64_t dropped;
 
     if (capture->total <= capture->max) {
-        text_add(text, capture->data, (size_t)capture->total);
+        text_add(text, capture->kept.data, (size_t)capture->total);
         return 0;
     }
-    cut = cut_at_end(capture->data, head);
+    cut = cut_at_end(capture->kept.data, head);
     start = place(capture, capture->total);  /* the oldest byte of the ring */
     while (skipped < 3 && skipped < capture->max - head &&
-           continues_character(capture->data[
+           continues_character(capture->kept.data[
                place(capture, capture->total + skipped)]))
         skipped++;
     dropped = capture->total - capture->max + cut + skipped;
 
-    text_add(text, capture->data, head - cut);
+    text_add(text, capture->kept.data, head - cut);
     text_print(text, "\n[... %" PRIu64 " bytes left out ...]\n", dropped);
     if (start + skipped < capture->max) {
-        text_add(text, capture->data + start + skipped,
+        text_add(text, capture->kept.data + start + skipped,
                  capture->max - start - skipped);
-        text_add(text, capture->data + head, start - head);
+        text_add(text, capture->kept.data + head, start - head);
     } else {
         size_t rest = start + skipped - capture->max;
 
-        text_add(text, capture->data + head + rest, start - head - rest);
+        text_add(text, capture->kept.data + head + rest, start - head - rest);
     }
     return dropped;
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct capture {
-    char *data;      /* owned; max bytes */
+    struct text kept;
     size_t max;      /* at least 4 */
     uint64_t total;  /* bytes seen */
 };
@@ -32,7 +32,7 @@ uint64_t capture_print(const struct capture *capture, struct text *text);
 /*
  * How many bytes from number `from` on are sure to be printed as they are,
  * whatever comes yet, and end with a whole character: of the head, at most
- * `most` (8 or more). They stand at data + from.
+ * `most` (8 or more). They stand at kept.data + from.
  */
 size_t capture_whole(const struct capture *capture, size_t from, size_t most);
 

@@ -54,7 +54,7 @@ events_step(struct events *events, const struct capture *output)
     /* One event at a time: a reader who is slow makes no queue. */
     if (events->http->unsent.len == 0) {
         if (len > 0)
-            put_output(&sink, output->data + events->at, len);
+            put_output(&sink, output->kept.data + events->at, len);
         else
             sink_string(&sink, ": the program runs\n\n");
         events->at += len;

@@ -177,7 +177,7 @@ stated_length(const struct http *http, size_t *length)
 static int
 read_all(struct http *http, size_t enough, struct text *text)
 {
-    char *chunk = must_alloc(CHUNK);
+    char chunk[CHUNK];
     ssize_t len = 1;
 
     while (len > 0 && text->len < enough) {
@@ -187,7 +187,6 @@ read_all(struct http *http, size_t enough, struct text *text)
         if (len > 0)
             text_add(text, chunk, (size_t)len);
     }
-    free(chunk);
     return len == -1 ? -1 : 0;
 }
 
@@ -395,7 +394,7 @@ static void
 discard_rest(void)
 {
     const struct timeval timeout = {.tv_sec = 5};
-    char *chunk = must_alloc(CHUNK);
+    char chunk[CHUNK];
 
     if (setsockopt(STDIN_FILENO, SOL_SOCKET, SO_RCVTIMEO, &timeout,
                    sizeof(timeout)) == 0) {
@@ -403,7 +402,6 @@ discard_rest(void)
         while (recv(STDIN_FILENO, chunk, CHUNK, 0) > 0)
             ;
     }
-    free(chunk);
 }
 
 void

@@ -46,7 +46,8 @@ text_add(void *context, const char *data, size_t len)
     struct text *text = context;
 
     reserve(text, len);
-    memcpy(text->data + text->len, data, len);
+    if (len > 0)  /* else data may be NULL */
+        memcpy(text->data + text->len, data, len);
     text->len += len;
     text->data[text->len] = '\0';
     return 0;

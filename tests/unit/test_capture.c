@@ -88,7 +88,7 @@ print(const char *data, size_t len, size_t max, size_t max_chunk,
     assert_int_equal(capture.total, len);
     dropped = capture_print(&capture, text);
     capture_clear(&capture);
-    assert_null(capture.data);
+    assert_null(capture.kept.data);
     return dropped;
 }
 
@@ -440,7 +440,7 @@ assert_told_as_printed(const char *data, size_t len, size_t max)
         capture_add(&capture, data, step);
         whole = capture_whole(&capture, at, most);
         assert_true(whole <= most);
-        quote_inside(capture.data + at, whole, &told);
+        quote_inside(capture.kept.data + at, whole, &told);
         at += whole;
     }
     capture_print(&capture, &kept);
