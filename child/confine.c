@@ -510,10 +510,12 @@ setup_capabilities(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+    int next = 0;
 
-    for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
-        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == -1)
-            die("cannot drop capability %d: %m", i);
+    while (prctl(PR_CAPBSET_DROP, next, 0, 0, 0) == 0)
+        next++;
+    if (errno != EINVAL || next == 0)  /* up to the last that there is */
+        die("cannot drop capability %d: %m", next);
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1 ||
         syscall(SYS_capset, &header, none) == -1)
         die("cannot drop the capabilities: %m");
