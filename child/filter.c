@@ -67,7 +67,8 @@ static const struct rule rules[] = {
     {"munmap mprotect mremap brk madvise msync mincore mlock munlock "
      "mlock2 mlockall munlockall membarrier rseq get_mempolicy", ALLOW,
      "malloc, mmap, BLAS"},
-    {"memfd_create memfd_secret process_madvise process_mrelease userfaultfd "
+    {"memfd_create", SET_UP, "the zygote's memory"},
+    {"memfd_secret process_madvise process_mrelease userfaultfd "
      "pkey_alloc pkey_free pkey_mprotect remap_file_pages set_mempolicy "
      "mbind", REFUSE,
      "memory outside the run's bounds, and levers for exploits"},
@@ -242,7 +243,7 @@ add_checked(void)
     static const uint64_t fcntls[] = {
         F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
         F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW,
-        F_GETOWN, F_SETOWN, F_GETPIPE_SZ,
+        F_GETOWN, F_SETOWN, F_GETPIPE_SZ, F_ADD_SEALS,
     };
     /* Not the buffers' sizes: they pin kernel memory that no limit counts. */
     static const uint64_t options[] = {

@@ -55,6 +55,10 @@ enum {
 #define REPORT_READY "ready"
 #define REPORT_FAILED "failed: "
 
+/* How the last line of a report begins: KiB of memory that were the run's own,
+ * at most. */
+#define REPORT_PEAK "peak "
+
 /* What the responder passes to a zygote. */
 enum {
     ZYGOTE_QUEUE_FD = 3,  /* for ready children: SOCK_SEQPACKET */
@@ -98,8 +102,8 @@ enum { HANDOVER_BYTES = 4 + 1 };
 /* Worker to zygote: the child has left the queue; fork another. */
 enum { STATUS_TAKEN = 'T' };
 
-/* Zygote to worker: wait status, user and system microseconds, peak KiB, and
- * how many processes of it the kernel ended for memory. */
+/* Zygote to worker: wait status, user and system microseconds, resident KiB at
+ * most, and how many processes of it the kernel ended for memory. */
 enum { STATUS_BYTES = 4 + 3 * 8 + 4 };
 
 /* Below the top of the run's tmpfs. */

@@ -2,6 +2,7 @@
 
 #include "die.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,16 +18,10 @@
 
 enum {
     HUGE_BYTES = 2 << 20,
-    AHEAD_BYTES = 64 << 20,    /* for arenas, at a time; untouched, it costs
-                                  nothing */
-    HEAP_BYTES = 128 << 20,    /* the same for malloc */
     LARGE_BYTES = 32 << 20,    /* what malloc maps by itself, at most, and */
     TRIM_BYTES = 64 << 20,     /* ... gives back: its own bounds, at which it
                                   arrives by itself in a large program */
-    HEAP_STEP = 128 << 10,     /* its default */
-    SMALL_MIN = 24,            /* malloc's sizes of which it keeps lists */
-    SMALL_STEP = 16,
-    SMALL_MAX = 1032,
+    LARGE_FILE_BYTES = 8 << 20,  /* left where they are */
     MAPPINGS_MAX = 16384
 };
 
@@ -37,16 +32,6 @@ enum { IS_SANITIZED = true };
 enum { IS_SANITIZED = false };
 #endif
 #define SHADOW_BYTES ((uintptr_t)1 << 40)
-
-/* An arena that Python gave back while it loads, to be handed out again. */
-struct spare {
-    struct spare *next;
-    size_t size;
-};
-
-static bool takes_ahead;
-static char *ahead, *ahead_end;  /* what the next arenas are cut from */
-static struct spare *spares;
 
 static void *
 map(size_t size)
@@ -69,115 +54,13 @@ round_down(uintptr_t address)
     return address & ~(uintptr_t)(HUGE_BYTES - 1);
 }
 
-/*** Python's small objects ***/
-
-static void
-give_back_ahead(void)
-{
-    if (ahead != ahead_end)
-        munmap(ahead, (size_t)(ahead_end - ahead));
-    ahead = ahead_end = NULL;
-}
-
-static void
-give_back_spares(void)
-{
-    while (spares != NULL) {
-        struct spare *spare = spares;
-
-        spares = spare->next;
-        munmap(spare, spare->size);
-    }
-}
-
-static void
-take_ahead(void)
-{
-    char *memory = map(AHEAD_BYTES + HUGE_BYTES), *end;
-
-    give_back_ahead();
-    if (memory == NULL)
-        return;
-    end = memory + AHEAD_BYTES + HUGE_BYTES;
-    ahead = (char *)round_up((uintptr_t)memory);
-    ahead_end = ahead + AHEAD_BYTES;
-    if (ahead != memory)
-        munmap(memory, (size_t)(ahead - memory));
-    if (ahead_end != end)
-        munmap(ahead_end, (size_t)(end - ahead_end));
-    (void)!madvise(ahead, AHEAD_BYTES, MADV_HUGEPAGE);
-}
-
-void *
-memory_arena_new(size_t size)
-{
-    void *arena;
-
-    if (spares != NULL && spares->size == size) {
-        arena = spares;
-        spares = spares->next;
-        return arena;
-    }
-    if (takes_ahead && (size_t)(ahead_end - ahead) < size)
-        take_ahead();
-    if ((size_t)(ahead_end - ahead) < size)
-        return map(size);
-    arena = ahead;
-    ahead += size;
-    return arena;
-}
-
-void
-memory_arena_free(void *arena, size_t size)
-{
-    struct spare *spare = arena;
-
-    if (!takes_ahead) {
-        munmap(arena, size);
-        return;
-    }
-    *spare = (struct spare){spares, size};
-    spares = spare;
-}
-
 /*** malloc ***/
 
-/*
- * By itself malloc maps what is large one by one, until it has seen such
- * pieces come and go; then it keeps a heap. Here the heap is there at once,
- * for its huge pages' sake.
- */
 void
 memory_start(void)
 {
-    uintptr_t start = round_up((uintptr_t)sbrk(0)), end;
-
-    takes_ahead = true;
-    if (IS_SANITIZED)
-        return;
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
-    mallopt(M_TOP_PAD, HEAP_BYTES);
-    free(malloc(HUGE_BYTES));  /* more than there is: the heap grows */
-    end = round_down((uintptr_t)sbrk(0));
-    if (start < end)
-        (void)!madvise((void *)start, end - start, MADV_HUGEPAGE);
-}
-
-/*
- * Take what is free below top in small pieces, for good. A child's own small
- * pieces then lie together, not each on a page that is copied for it alone.
- */
-static void
-fill_gaps(uintptr_t top)
-{
-    for (size_t size = SMALL_MAX; size >= SMALL_MIN; size -= SMALL_STEP) {
-        uintptr_t piece;
-
-        do
-            piece = (uintptr_t)malloc(size);
-        while (piece != 0 && piece < top);
-    }
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
 }
 
 /*
@@ -188,14 +71,8 @@ fill_gaps(uintptr_t top)
 static void
 sort_heap(void)
 {
-    void *at_top;
-    uintptr_t top;
-
-    malloc_trim(0);                    /* joins free pieces, in no order */
-    at_top = malloc(LARGE_BYTES / 2);  /* for which it looks at all of them */
-    top = (uintptr_t)at_top;
-    free(at_top);
-    fill_gaps(top);
+    malloc_trim(0);                 /* joins free pieces, in no order */
+    free(malloc(LARGE_BYTES / 2));  /* for which it looks at all of them */
     malloc_trim(HUGE_BYTES);
 }
 
@@ -235,184 +112,104 @@ memory_mappings_free(struct mapping *mappings)
     munmap(mappings, MAPPINGS_BYTES);
 }
 
-/* Where the kernel has a huge page to spare, and knows how. */
-static void
-collapse(const struct mapping *mapping)
-{
-    bool is_anonymous = mapping->name[0] == '\0' ||
-                        strcmp(mapping->name, "[heap]") == 0;
-    uintptr_t start = round_up(mapping->start);
-    uintptr_t end = round_down(mapping->end);
-
-    if (!is_anonymous || strcmp(mapping->access, "rw-p") != 0 || start >= end)
-        return;
-    (void)!madvise((void *)start, end - start, MADV_HUGEPAGE);
-    for (; start < end; start += HUGE_BYTES)
-        (void)!madvise((void *)start, HUGE_BYTES, MADV_COLLAPSE);
-}
-
-static bool
-is_same_file(const struct mapping *mapping, const struct mapping *next)
-{
-    return mapping->name[0] == '/' && mapping->end == next->start &&
-           strcmp(mapping->name, next->name) == 0;
-}
-
-static void
-protect(const struct mapping *mapping, int access)
-{
-    if (mprotect((void *)mapping->start, mapping->end - mapping->start,
-                 access) == -1)
-        die("cannot change the access to a library's memory: %m");
-}
-
 /*
- * A library is mapped in five pieces that differ in what may be done to them.
- * With two fewer kinds of access three of its pieces are one, and the other
- * two as well. Nothing is lost by it: code that runs in here may map itself
- * what it likes, writable and executable.
+ * Whether it can as well lie in a file of memory: what malloc and Python hold,
+ * and libraries, but for what is large and only read: all processes share that
+ * where it is.
  */
-static void
-join(const struct mapping *mappings, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct mapping *mapping = &mappings[i];
-        bool has_next = i + 1 < count && is_same_file(mapping, mapping + 1);
-        bool has_last = i > 0 && is_same_file(mapping - 1, mapping);
-
-        if (strcmp(mapping->access, "r--p") != 0)
-            continue;
-        if (has_next && strcmp(mapping[1].access, "rw-p") == 0)
-            protect(mapping, PROT_READ | PROT_WRITE);  /* relocated data */
-        else if ((has_next && strcmp(mapping[1].access, "r-xp") == 0) ||
-                 (has_last && strcmp(mapping[-1].access, "r-xp") == 0))
-            protect(mapping, PROT_READ | PROT_EXEC);   /* constants */
-    }
-}
-
-/* Whether it is a part of a library, or memory as malloc and the kernel have
- * it behind one: what can lie in other pages as well. */
 static bool
 is_movable(const struct mapping *mapping)
 {
-    return mapping->name[0] == '/'
-               ? strcmp(mapping->access, "rw-s") != 0
-               : mapping->name[0] == '\0' &&
-                     strcmp(mapping->access, "rw-p") == 0;
+    const char *name = mapping->name;
+
+    if (name[0] == '/' && mapping->access[1] != 'w')
+        return mapping->access[3] == 'p' &&
+               mapping->end - mapping->start < LARGE_FILE_BYTES;
+    return (name[0] == '/' || name[0] == '\0' ||
+            strcmp(name, "[heap]") == 0) &&
+           strcmp(mapping->access, "rw-p") == 0;
 }
 
-/* Whether all of it is in huge pages, or could be put into them. */
-static bool
-is_huge(char *start, size_t size)
-{
-    for (size_t at = 0; at < size; at += HUGE_BYTES)
-        if (madvise(start + at, HUGE_BYTES, MADV_COLLAPSE) == -1)
-            return false;
-    return true;
-}
-
-/*
- * Put a copy in huge pages in the place of what is there, mappings and gaps
- * between them, if they are to be had. It may be the C library that is
- * replaced: nothing but the copying itself happens in between.
- */
+/* Copy what is mapped from start to end; of the first mapping or later ones. */
 static void
-replace(uintptr_t start, size_t size, const struct mapping *mapping)
+copy_mapped(char *copy, uintptr_t start, uintptr_t end,
+            const struct mapping *mapping)
 {
-    char *room = mmap(NULL, size + HUGE_BYTES,
-                      PROT_READ | PROT_WRITE | PROT_EXEC,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *copy = (char *)round_up((uintptr_t)room);
-    char *rest = room;
+    for (; mapping->start < end; mapping++) {
+        uintptr_t from = mapping->start > start ? mapping->start : start;
+        uintptr_t to = mapping->end < end ? mapping->end : end;
 
-    if (room == MAP_FAILED)
-        return;
-    (void)!madvise(copy, size, MADV_HUGEPAGE);
-    memset(copy, 0, size);
-    if (is_huge(copy, size)) {
-        for (; mapping->start < start + size; mapping++) {
-            uintptr_t from = mapping->start > start ? mapping->start : start;
-            uintptr_t to = mapping->end < start + size ? mapping->end
-                                                       : start + size;
-
-            if (mapping->access[0] != 'r')
-                continue;
+        if (from < to && mapping->access[0] == 'r')
             /* Nothing is mapped at 0.
              * NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
             memcpy(copy + (from - start), (void *)from, to - from);
-        }
-        if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-                   (void *)start) != MAP_FAILED)
-            rest = copy + size;
-    }
-    if (rest == room)
-        munmap(room, size + HUGE_BYTES);
-    else {
-        if (copy != room)
-            munmap(room, (size_t)(copy - room));
-        munmap(rest, (size_t)(room + HUGE_BYTES - copy));
     }
 }
 
 /*
- * Whether the huge page at `at` would stand for several mappings, all of which
- * can be moved; or for the interpreter's code, which each child would have to
- * map again. *mapping is the first that reaches beyond at, in a list that ends
- * with what nothing reaches.
- */
-static bool
-is_worth_it(uintptr_t at, const struct mapping *mapping)
-{
-    bool has_library = false, is_whole = mapping->start <= at &&
-                                         mapping->end >= at + HUGE_BYTES &&
-                                         strstr(mapping->name, "/libpython") ==
-                                             NULL;
-
-    for (; mapping->start < at + HUGE_BYTES; mapping++) {
-        if (!is_movable(mapping))
-            return false;
-        has_library |= mapping->name[0] == '/';
-    }
-    return has_library && !is_whole;
-}
-
-/*
- * Hundreds of libraries stand side by side, each in some pieces. Where more
- * than one stands in the space of a huge page, they are moved into one: so
- * they are a few entries for a fork to copy and an exit to clear, which
- * halves what both take.
+ * Move what is there, mappings and the gaps between them, into a file of
+ * memory that is mapped privately in its place: huge page by huge page, where
+ * the kernel has some. Of such a mapping a fork has nothing to copy: a child
+ * maps a huge page when it looks at it, and gets a page of its own when it
+ * writes to it. Sealed, the file is nobody's to change. Nothing is lost by its
+ * being writable and executable: code that runs in here may map itself what it
+ * likes. It may be the C library that is moved: nothing but the moving itself
+ * happens in between.
  */
 static void
-replace_libraries(const struct mapping *mappings, size_t count)
+move(uintptr_t start, uintptr_t end, const struct mapping *mapping)
 {
-    uintptr_t at = 0;
+    static const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+    uintptr_t below = start - round_down(start);  /* else no page is huge */
+    size_t size = below + (end - start);
+    int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    char *room = mmap(NULL, size + HUGE_BYTES, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *copy = (char *)round_up((uintptr_t)room);
 
-    for (size_t i = 0; i < count;) {
-        uintptr_t end;
+    if (fd == -1 || ftruncate(fd, (off_t)size) == -1 || room == MAP_FAILED ||
+        mmap(copy, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+             0) == MAP_FAILED)
+        die("cannot make room for the zygote's memory: %m");
+    copy += below;
+    for (uintptr_t at = start, next; at < end; at = next) {
+        char *piece = copy + (at - start);
 
-        if (at < round_down(mappings[i].start))
-            at = round_down(mappings[i].start);
-        while (i < count && mappings[i].end <= at)
-            i++;
-        end = at;
-        for (size_t next = i; is_worth_it(end, &mappings[next]);) {
-            end += HUGE_BYTES;
-            while (mappings[next].end <= end)
-                next++;
-        }
-        if (end > at)
-            replace(at, end - at, &mappings[i]);
-        at = end > at ? end : at + HUGE_BYTES;
+        next = round_up(at + 1) < end ? round_up(at + 1) : end;
+        *piece = 0;  /* what holds nothing is not made a huge page */
+        (void)!madvise(piece, next - at, MADV_COLLAPSE);
+        copy_mapped(piece, at, next, mapping);
+        if (mmap((void *)at, next - at, PROT_READ | PROT_WRITE | PROT_EXEC,
+                 MAP_PRIVATE | MAP_FIXED, fd,
+                 (off_t)(below + (at - start))) == MAP_FAILED)
+            die("cannot map the zygote's memory: %m");
     }
+    munmap(room, size + HUGE_BYTES);
+    if (fcntl(fd, F_ADD_SEALS, seals) == -1)
+        die("cannot seal the zygote's memory: %m");
+    close(fd);
+    /* As much in the zygote's sum as in a child's, which shares it. */
+    (void)!madvise((void *)start, end - start, MADV_POPULATE_READ);
 }
 
-void
-memory_stop(void)
+/*
+ * Hundreds of libraries stand side by side, each in some pieces. What stands
+ * together is moved together: so it is one record for a fork to copy.
+ */
+static void
+move_all(const struct mapping *mapping)
 {
-    takes_ahead = false;
-    give_back_ahead();
-    mallopt(M_TOP_PAD, HEAP_STEP);
-    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    while (mapping->start != UINTPTR_MAX) {
+        const struct mapping *first = mapping;
+
+        if (!is_movable(mapping++))
+            continue;
+        while (strcmp(mapping[-1].name, "[heap]") != 0 &&  /* it may grow */
+               is_movable(mapping) &&
+               mapping->start - mapping[-1].end < HUGE_BYTES)
+            mapping++;
+        move(first->start, mapping[-1].end, first);
+    }
 }
 
 void
@@ -421,17 +218,10 @@ memory_settle(void)
     struct mapping *mappings;
     size_t count;
 
-    memory_stop();
-    give_back_spares();
     if (IS_SANITIZED)
         return;
     sort_heap();
     mappings = memory_mappings(&count);
-    for (size_t i = 0; i < count; i++)
-        collapse(&mappings[i]);
-    join(mappings, count);
-    memory_mappings_free(mappings);
-    mappings = memory_mappings(&count);
-    replace_libraries(mappings, count);
+    move_all(mappings);
     memory_mappings_free(mappings);
 }

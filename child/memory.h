@@ -2,9 +2,10 @@
  * memory.h - the zygote's memory, laid out so that a fork of it is cheap.
  *
  * A fork copies an entry for each page that was written to, and a record for
- * each mapping. So what Python and malloc hold is in huge pages, an entry for
- * 2 MiB, where the machine has them, and mappings that can be one are one.
- * (What a child then writes to costs it a copy of 4 KiB all the same.)
+ * each mapping. So when all is loaded, what there is is put into a few files
+ * of memory, mapped privately: of these a fork copies nothing, and a child
+ * maps what it looks at, in huge pages where the machine has them, and gets a
+ * page of its own where it writes.
  */
 
 #ifndef SANDBOX_MEMORY_H
@@ -13,22 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before much is allocated: let it go into few places, in huge pages. */
+/* Before much is allocated: bounds of malloc's that loading would change. */
 void memory_start(void);
 
 /*
- * Memory for Python's small objects, and back. Returns NULL when there is
- * none. Between memory_start() and memory_settle(), in huge pages.
- */
-void *memory_arena_new(size_t size);
-void memory_arena_free(void *arena, size_t size);
-
-/* No more ahead of need: for a child that is forked while libraries load. */
-void memory_stop(void);
-
-/*
- * Once everything is loaded, before all but such forks. Gives back what is held
- * ahead of need; needs /proc.
+ * Once everything is loaded. Needs /proc; dies without memory.
  */
 void memory_settle(void);
 

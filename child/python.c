@@ -6,7 +6,6 @@
 #include "confine.h"
 #include "die.h"
 #include "handover.h"
-#include "memory.h"
 #include "native.h"
 
 #include <errno.h>
@@ -31,6 +30,8 @@ static struct arena {
     uintptr_t start;
     size_t size;
 } newest_arena;
+
+static PyObjectArenaAllocator arenas;  /* Python's own */
 
 static void
 check(PyStatus status)
@@ -118,29 +119,26 @@ find(const char *module_name, const char *function)
 }
 
 static void *
-arena_new(void *Py_UNUSED(context), size_t size)
+arena_new(void *context, size_t size)
 {
-    void *arena = memory_arena_new(size);
+    void *arena = arenas.alloc(context, size);
 
     if (arena != NULL)
         newest_arena = (struct arena){(uintptr_t)arena, size};
     return arena;
 }
 
-static void
-arena_free(void *Py_UNUSED(context), void *arena, size_t size)
-{
-    memory_arena_free(arena, size);
-}
-
 void
 python_start(char **python_path)
 {
-    PyObjectArenaAllocator arenas = {NULL, arena_new, arena_free};
+    PyObjectArenaAllocator watched;
     PyPreConfig preconfig;
     PyConfig config;
 
-    PyObject_SetArenaAllocator(&arenas);
+    PyObject_GetArenaAllocator(&arenas);
+    watched = arenas;
+    watched.alloc = arena_new;
+    PyObject_SetArenaAllocator(&watched);
     if (PyImport_AppendInittab(NATIVE_NAME, PyInit__sandbox) == -1)
         die("out of memory");
     PyPreConfig_InitIsolatedConfig(&preconfig);

@@ -18,6 +18,7 @@ enum { STRETCHES_MAX = 2048 };
 
 /* What /proc/self/pagemap says of a page (pagemap.rst in Linux). */
 #define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
 #define PAGE_EXCLUSIVE (UINT64_C(1) << 56)
 
 /* Pages side by side. */
@@ -58,7 +59,8 @@ add_pages(const struct mapping *mapping, int pagemap)
         if (pread(pagemap, &entry, sizeof(entry),
                   (off_t)(page / size * sizeof(entry))) != sizeof(entry))
             return;
-        if ((entry & PAGE_PRESENT) && (entry & PAGE_EXCLUSIVE))
+        if ((entry & (PAGE_PRESENT | PAGE_OF_FILE | PAGE_EXCLUSIVE)) ==
+            (PAGE_PRESENT | PAGE_EXCLUSIVE))
             add_page(page, size);
     }
 }
@@ -109,16 +111,6 @@ touch_learn(void)
         die("a rehearsal came to nothing");
     stretch_count = len > 0 ? (size_t)len / sizeof(stretches[0]) : 0;
     memory_mappings_free(mappings);
-}
-
-unsigned int
-touch_kib(void)
-{
-    uintptr_t bytes = 0;
-
-    for (size_t i = 0; i < stretch_count; i++)
-        bytes += stretches[i].end - stretches[i].start;
-    return (unsigned int)(bytes / 1024);
 }
 
 void

@@ -20,7 +20,4 @@ void touch_learn(void);
 /* In a forked child: fetch them. */
 void touch_pages(void);
 
-/* How much of the zygote's memory each child has copied by that, in KiB. */
-unsigned int touch_kib(void);
-
 #endif

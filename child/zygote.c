@@ -4,7 +4,6 @@
 #include "die.h"
 #include "handover.h"
 #include "leaf.h"
-#include "memory.h"
 #include "python.h"
 #include "root.h"
 #include "title.h"
@@ -45,7 +44,7 @@ struct child {
     int mounts_fd;  /* its mount namespace, which takes the kernel a while to
                        end; not before the worker has been told */
     int theirs[HANDOVER_FD_COUNT];  /* the worker's ends, until handed over */
-    unsigned int inherited_kib;
+    unsigned long inherited_kib;  /* anonymous */
     unsigned long kills_before;     /* for memory, of its slot's earlier runs */
 };
 
@@ -79,20 +78,41 @@ count(const struct zygote *zygote, enum state state)
     return found;
 }
 
-/* Anonymous memory of this process that a forked child goes on to share. */
-static unsigned int
-inherited_kib(void)
+/* What of this process's memory is in no file, and what is; in KiB. Returns
+ * false where /proc is empty. */
+static bool
+resident_kib(unsigned long *anonymous, unsigned long *of_files)
 {
-    FILE *statm = fopen("/proc/self/statm", "re");
-    unsigned long resident = 0, of_files = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    unsigned long kib = (unsigned long)sysconf(_SC_PAGESIZE) / 1024;
+    char text[128] = "", *next = text;
 
-    if (statm == NULL ||
-        fscanf(statm, "%*u %lu %lu", &resident, &of_files) != 2)
+    if (fd == -1)
+        return false;
+    if (read(fd, text, sizeof(text) - 1) == -1)
         die("cannot read /proc/self/statm: %m");
-    fclose(statm);
-    return (unsigned int)((resident - of_files) *
-                          (unsigned long)sysconf(_SC_PAGESIZE) / 1024) -
-           touch_kib();
+    close(fd);
+    strtoul(next, &next, 10);
+    *anonymous = strtoul(next, &next, 10) * kib;
+    *of_files = strtoul(next, &next, 10) * kib;
+    *anonymous -= *of_files;
+    return true;
+}
+
+/*
+ * Tell what a run has had of its own at most. The kernel keeps that with what
+ * it has looked at of the zygote's memory, which is in files and everyone's.
+ */
+static void
+say_peak(void)
+{
+    unsigned long anonymous, of_files;
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) == 0 &&
+        resident_kib(&anonymous, &of_files))
+        dprintf(CHILD_REPORT, REPORT_PEAK "%lu\n",
+                (unsigned long)usage.ru_maxrss - of_files);
 }
 
 static void
@@ -127,8 +147,7 @@ close_theirs(struct child *child)
 
 /* The child's life, from the fork to its end. */
 static _Noreturn void
-live(const struct limits *limits, int slot, int work_fd, const int *fds,
-     bool is_early)
+live(const struct limits *limits, int slot, int work_fd, const int *fds)
 {
     struct pollfd job = {CHILD_JOB, POLLIN, 0};
     int status;
@@ -136,8 +155,6 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds,
     die_to(fds[CHILD_REPORT], REPORT_FAILED);
     confine_enter(limits, slot, work_fd, fds);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);  /* libc's prints, in order */
-    if (is_early)
-        memory_stop();
     touch_pages();
     python_prepare();
     if (write(CHILD_REPORT, REPORT_READY "\n", sizeof(REPORT_READY)) == -1)
@@ -148,6 +165,7 @@ live(const struct limits *limits, int slot, int work_fd, const int *fds,
     title_set("sandbox-child: run");
     status = python_live();
     fflush(NULL);  /* what libc still holds of the program's output */
+    say_peak();
     _exit(status);
 }
 
@@ -157,6 +175,7 @@ fork_child(struct zygote *zygote, struct child *child)
     int slot = (int)(child - zygote->children);
     int fds[CHILD_FD_COUNT];
     int *theirs = child->theirs;
+    unsigned long of_files;
 
     make_pipe(&fds[CHILD_JOB], &theirs[HANDOVER_JOB]);
     make_pipe(&theirs[HANDOVER_OUTPUT], &fds[CHILD_OUTPUT]);
@@ -168,7 +187,8 @@ fork_child(struct zygote *zygote, struct child *child)
                                           confine_id(zygote->limits, slot));
     fds[CHILD_OUTPUT + 1] = fds[CHILD_OUTPUT];
     child->is_early = !zygote->is_loaded;
-    child->inherited_kib = inherited_kib();
+    if (!resident_kib(&child->inherited_kib, &of_files))
+        die("cannot open /proc/self/statm: %m");
     child->kills_before = leaf_is_open() ? leaf_kills(slot) : 0;
 
     confine_before_fork(zygote->limits, slot);
@@ -177,8 +197,7 @@ fork_child(struct zygote *zygote, struct child *child)
      * seen to by sandbox.run. */
     child->pid = fork();
     if (child->pid == 0)
-        live(zygote->limits, slot, theirs[HANDOVER_WORK], fds,
-             child->is_early);
+        live(zygote->limits, slot, theirs[HANDOVER_WORK], fds);
     confine_after_fork();
 
     for (int i = 0; i < CHILD_FD_COUNT; i++)

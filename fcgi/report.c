@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include "handover.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,26 +141,40 @@ is_stack(struct span line)
            memcmp(line.at, start, line.len) == 0;
 }
 
+/* Whether the line begins so; then it goes on behind that. */
+static bool
+skip(struct span *line, const char *start)
+{
+    size_t len = strlen(start);
+
+    if (line->len < len || memcmp(line->at, start, len) != 0)
+        return false;
+    *line = (struct span){line->at + len, line->len - len};
+    return true;
+}
+
+/* Take a number, with an end to its size; 0 where there is none. */
+static long
+skip_number(struct span *line)
+{
+    long number = 0;
+
+    for (; line->len > 0 && *line->at >= '0' && *line->at <= '9';
+         line->at++, line->len--)
+        if (number < 100000000)
+            number = number * 10 + (*line->at - '0');
+    return number;
+}
+
 /* `  File "/tmp/main.py", line 12 in name` gives 12, and name; other lines
  * give 0. */
 static long
 read_place(struct span line, struct span *name)
 {
-    static const char start[] = "  File \"/tmp/main.py\", line ", in[] = " in ";
-    size_t at = sizeof(start) - 1;
-    long number = 0;
+    long number = skip(&line, "  File \"/tmp/main.py\", line ")
+                      ? skip_number(&line) : 0;
 
-    if (line.len < at || memcmp(line.at, start, at) != 0)
-        return 0;
-    for (; at < line.len && line.at[at] >= '0' && line.at[at] <= '9'; at++)
-        if (number < 100000000)
-            number = number * 10 + (line.at[at] - '0');
-    *name = (struct span){line.at + at, line.len - at};
-    if (name->len >= sizeof(in) && memcmp(name->at, in, sizeof(in) - 1) == 0)
-        *name = (struct span){name->at + sizeof(in) - 1,
-                              name->len - (sizeof(in) - 1)};
-    else
-        name->len = 0;
+    *name = skip(&line, " in ") ? line : (struct span){line.at, 0};
     return number;
 }
 
@@ -182,13 +198,15 @@ report_parse(const char *text, size_t len, struct report *report)
 {
     const char *end = len > 0 ? text + len : text;  /* NULL + 0 is undefined */
     struct span line, name;
-    long place = 0;
+    long place = 0, peak_kib = 0;
 
     memset(report, 0, sizeof(*report));
     while (next_line(&text, end, &line)) {
         if (line.len > 0 && line.at[0] == '{') {
             memset(report, 0, sizeof(*report));
             report->is_valid = read_report(line, report);
+        } else if (skip(&line, REPORT_PEAK)) {
+            peak_kib = skip_number(&line);
         } else if (is_stack(line)) {
             place = 0;  /* the one before was asked for the log */
         } else if (place == 0) {
@@ -198,6 +216,7 @@ report_parse(const char *text, size_t len, struct report *report)
     if (!report->is_valid)
         memset(report, 0, sizeof(*report));
     report->place = place;
+    report->peak_kib = peak_kib;
 }
 
 /* Nothing but what names in Python look like, nor more of it. */

@@ -15,7 +15,8 @@
 
 /* All spans are raw JSON strings, borrowed from the text; at NULL: null. */
 struct report {
-    bool is_valid;     /* false: none of what follows was said, but place */
+    bool is_valid;     /* false: none of what follows was said, but place and
+                          peak_kib */
     struct span result;
     bool has_error;
     struct span error_kind, error_type, error_message, error_traceback;
@@ -24,11 +25,13 @@ struct report {
     struct span limit;                        /* a cap was hit */
     struct span notes;                        /* raw array of strings */
     long place;        /* the program's line when time was up, or 0 */
+    long peak_kib;     /* of memory that it had of its own, or 0 */
 };
 
 /*
  * Read the len bytes at text: lines, of which the last whole one counts, and
- * before it those of Python's faulthandler. Never fails: rubbish makes a
+ * before it those of Python's faulthandler, and one with the peak of its
+ * memory. Never fails: rubbish makes a
  * report that is not valid.
  */
 void report_parse(const char *text, size_t len, struct report *report);

@@ -41,6 +41,7 @@ struct run {
     int64_t started_ms;
     int64_t interrupt_at_ms, kill_at_ms, watch_at_ms, slow_at_ms;
     size_t slow_from;  /* of the report: what came after slow_at_ms */
+    uint64_t resident_kib;  /* at most, with what is everyone's */
     struct pollfd client;
     bool was_slow;
     bool is_over;
@@ -176,10 +177,7 @@ read_status(struct run *run)
     ending->was_memory |= unpack(bytes + 28, 4) > 0;
     ending->cpu_seconds =
         (double)(unpack(bytes + 4, 8) + unpack(bytes + 12, 8)) / 1e6;
-    size_t peak = (size_t)unpack(bytes + 20, 8) * 1024;
-    peak = peak > run->child->inherited ? peak - run->child->inherited : 0;
-    if (peak > ending->peak_memory)
-        ending->peak_memory = peak;
+    run->resident_kib = unpack(bytes + 20, 8);
 }
 
 /* Did the server in front give the request up? */
@@ -217,6 +215,26 @@ watch_memory(struct run *run)
         ending->was_memory = true;
         kill_child(run);
     }
+}
+
+/*
+ * What was seen of its memory, at times, or what the child says of it: which
+ * it can know better, and say too little or too much. The kernel says what it
+ * cannot have been more than.
+ */
+static void
+believe_peak(struct run *run)
+{
+    struct ending *ending = &run->result->ending;
+    uint64_t kib = (uint64_t)run->result->report.peak_kib;
+    size_t peak;
+
+    if (kib > run->resident_kib)
+        kib = run->resident_kib;
+    peak = (size_t)kib * 1024;
+    peak = peak > run->child->inherited ? peak - run->child->inherited : 0;
+    if (peak > ending->peak_memory)
+        ending->peak_memory = peak;
 }
 
 /* Once, and before the program is told that its time is up. */
@@ -401,6 +419,7 @@ run_job(const struct config *config, const struct job *job,
         return -1;
     report_parse(result->report_text.data, result->report_text.len,
                  &result->report);
+    believe_peak(&run);
     collect(&run);
     judge(&run);
     return 0;

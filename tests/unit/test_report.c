@@ -527,6 +527,36 @@ the_place_stands_beside_any_report(void **state)
 
 /* Of two stacks the last one is where time was up. */
 static void
+the_peak_stands_beside_any_report(void **state)
+{
+    static const struct {
+        struct span text;
+        long peak_kib;
+        bool is_valid;
+    } rows[] = {
+        {SPAN(QUIET "peak 640\n"), 640, true},
+        {SPAN("peak 640\n" QUIET), 640, true},
+        {SPAN("peak 1\n" QUIET "peak 2\npeak 3"), 2, true},
+        {SPAN("peak 12 and more\n"), 12, false},
+        {SPAN("peak \n123\n"), 0, false},
+        {SPAN("peak -1\n" QUIET), 0, true},
+        {SPAN("peak 99999999999999999999\n"), 999999999, false},
+        {SPAN(QUIET "peak\n"), 0, true},
+        {SPAN(QUIET), 0, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct reading reading;
+
+        parse(&reading, rows[i].text);
+        assert_int_equal(reading.report.peak_kib, rows[i].peak_kib);
+        assert_int_equal(reading.report.is_valid, rows[i].is_valid);
+        forget(&reading);
+    }
+}
+
+static void
 a_new_stack_has_a_new_place(void **state)
 {
     struct reading reading;
@@ -684,6 +714,7 @@ main(void)
         cmocka_unit_test(the_innermost_line_of_the_program_is_its_place),
         cmocka_unit_test(a_huge_place_is_bounded),
         cmocka_unit_test(the_place_stands_beside_any_report),
+        cmocka_unit_test(the_peak_stands_beside_any_report),
         cmocka_unit_test(a_new_stack_has_a_new_place),
         cmocka_unit_test(a_stack_is_words_of_known_letters),
         cmocka_unit_test(a_stack_is_bounded),

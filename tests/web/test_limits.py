@@ -137,6 +137,30 @@ def test_what_a_run_costs_is_told(tight):
     assert 0 < tight.run("print(1)")["peak_memory"] < 30_000_000
 
 
+@pytest.mark.unsanitized("memory.c leaves ASan's heap as it is")
+def test_what_is_only_looked_at_is_not_ones_own(tight):
+    reply = tight.run("""
+import ctypes
+seen = 0
+for line in open('/proc/self/maps'):
+    if '/memfd:' in line:
+        start, end = (int(part, 16) for part in line.split()[0].split('-'))
+        for page in range(start, end, 4096):
+            ctypes.string_at(page, 1)
+            seen += 4096
+print(seen)
+""")
+    assert int(reply["output"]) > 200_000_000
+    assert 0 < reply["peak_memory"] < 30_000_000
+
+
+def test_a_lie_about_ones_memory_is_bounded(tight):
+    """By what the kernel has seen."""
+    reply = tight.run("import os\nos.write(3, b'peak 999999999\\n')\n"
+                      "os._exit(0)")
+    assert 0 < reply["peak_memory"] < 400_000_000
+
+
 @pytest.mark.parametrize("code", [
     pytest.param("full = []\nwhile True: full.append(bytearray(10 ** 6))",
                  marks=pytest.mark.unsanitized("ASan's shadow fills first")),
