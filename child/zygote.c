@@ -106,13 +106,15 @@ resident_kib(unsigned long *anonymous, unsigned long *of_files)
 static void
 say_peak(void)
 {
-    unsigned long anonymous, of_files;
+    unsigned long own, of_files, most;
     struct rusage usage;
 
-    if (getrusage(RUSAGE_SELF, &usage) == 0 &&
-        resident_kib(&anonymous, &of_files))
-        dprintf(CHILD_REPORT, REPORT_PEAK "%lu\n",
-                (unsigned long)usage.ru_maxrss - of_files);
+    if (!resident_kib(&own, &of_files) || getrusage(RUSAGE_SELF, &usage) == -1)
+        return;
+    most = (unsigned long)usage.ru_maxrss;  /* not told to the last page */
+    if (most > own + of_files)
+        own = most - of_files;
+    dprintf(CHILD_REPORT, REPORT_PEAK "%lu\n", own);
 }
 
 static void
