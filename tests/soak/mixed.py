@@ -185,7 +185,10 @@ def settled_census(service, like=None, seconds=20, more=0):
     now = {}
 
     def is_little():
-        now.update(census(service))
+        try:
+            now.update(census(service))
+        except (FileNotFoundError, ProcessLookupError):
+            return False  # one of them ended meanwhile
         return like is None or all(
             now[name] <= like[name] + (more if name == "descriptors" else 0)
             for name in COUNTED)
