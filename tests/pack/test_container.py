@@ -81,12 +81,14 @@ def test_every_layer_holds_in_it(program):
 def test_a_program_runs_in_it(program):
     job = {"code": "import multiprocessing, os\n"
                    "print(multiprocessing.Pool(2).map(abs, [-1, -2]))\n"
-                   "print(os.listdir('/proc'))\nplt.plot([1, 2])"}
+                   "print(set(os.listdir('/proc')) - "
+                   "{'1', 'self', 'thread-self'})\nplt.plot([1, 2])"}
     result = boxed(program, "--stdio", text=json.dumps(job))
     assert result.returncode == 0, result.stdout[:500] + result.stderr
     reply = json.loads(result.stdout)
-    # Its /proc is empty, where an engine covers parts of the container's.
-    assert reply["output"] == "[1, 2]\n[]\n" and len(reply["figures"]) == 1
+    # Its /proc is empty, where an engine covers parts of the container's, or
+    # (newer kernels, 7.3) has its own processes.
+    assert reply["output"] == "[1, 2]\nset()\n" and len(reply["figures"]) == 1
 
 
 @pytest.mark.parametrize("name", DOCKER_REFUSES)
