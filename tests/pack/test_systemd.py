@@ -9,15 +9,17 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import signal
 import subprocess
+import textwrap
 import urllib.error
 import urllib.request
 
 import pytest
 
 from packaging_tools import build_deb
-from service import title, wait_for
+from service import TOP, title, wait_for
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("SANDBOX_FCGI_TEST_SYSTEMD") != "1" or os.geteuid() != 0
@@ -27,6 +29,8 @@ pytestmark = pytest.mark.skipif(
 
 UNIT = "sandbox-fcgi.service"
 ENABLED = pathlib.Path("/etc/nginx/sites-enabled/sandbox-fcgi")
+CONFIG = pathlib.Path("/etc/sandbox-fcgi.conf")
+DROP_IN = pathlib.Path(f"/run/systemd/system/{UNIT}.d/test.conf")
 #: What other programs write meanwhile.
 OTHERS = ("/proc", "/sys", "/dev", "/tmp", "/root", "/run", "/src", "/var/log",
           "/var/tmp", "/var/lib/dpkg", "/var/lib/systemd", "/var/cache",
@@ -154,16 +158,50 @@ def test_a_reload_renews_the_zygote_alone(installed):
     pid = show("MainPID")
     old = keepers()
     run("systemctl", "reload", UNIT)
+    assert show("ActiveState") == "active"  # not "reloading" any more
     wait_for(lambda: keepers() and not keepers() & old, 120,
              "another zygote")
     assert show("MainPID") == pid
     assert run_code("print(3)")["output"] == "3\n"
 
 
+def processes(name):
+    return [int(entry) for entry in os.listdir("/proc")
+            if entry.isdigit() and title(entry) == f"sandbox-child: {name}"]
+
+
 def keepers():
     """Each zygote has one."""
-    return {int(entry) for entry in os.listdir("/proc")
-            if entry.isdigit() and title(entry) == "sandbox-child: keeper"}
+    return set(processes("keeper"))
+
+
+@pytest.fixture
+def run_ids(installed):
+    """As the README has it."""
+    drop_in = re.search(r"`run_ids` needs .*?\n\n(.*?)\n\n",
+                        (TOP / "README.md").read_text(), re.DOTALL)[1]
+    before = CONFIG.read_text()
+    CONFIG.write_text(f"{before}user = sandbox-fcgi\nrun_ids = 1000000000\n")
+    DROP_IN.parent.mkdir()
+    DROP_IN.write_text(textwrap.dedent(drop_in))
+    run("systemctl", "daemon-reload")
+    yield
+    CONFIG.write_text(before)
+    DROP_IN.unlink()
+    DROP_IN.parent.rmdir()
+    run("systemctl", "daemon-reload")
+    run("systemctl", "restart", UNIT)
+
+
+def test_runs_can_have_accounts_of_their_own(run_ids):
+    for renew in "restart", "reload", "restart":
+        run("systemctl", renew, UNIT)
+        assert run_code("print(5)")["output"] == "5\n"
+        assert expected_layers() <= layers()
+        ready = wait_for(lambda: processes("ready"), what="waiting children")
+        accounts = {int(re.search(r"Uid:\t(\d+)", pathlib.Path(
+            f"/proc/{pid}/status").read_text())[1]) for pid in ready}
+        assert len(accounts) == len(ready) and min(accounts) >= 10 ** 9
 
 
 def test_fonts_that_come_are_listed(installed):
