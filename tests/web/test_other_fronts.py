@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 from fastcgi import HEALTH, ask
-from service import (TOP, Service, free_port, processes_below, title,
+from service import (BUILD, TOP, Service, free_port, processes_below, title,
                      wait_for)
 
 README = (TOP / "README.md").read_text()
@@ -115,7 +115,7 @@ class Cgi:
     def start_responder(self, environment=None):
         self.stage()
         place = self.directory / "libexec"
-        shutil.copy(TOP / "build" / "sandbox-fcgi", place)
+        shutil.copy(BUILD / "sandbox-fcgi", place)
         self.changes = [("/usr/sbin", str(place))]
 
     def pids(self, name):

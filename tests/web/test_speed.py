@@ -84,6 +84,7 @@ def test_a_print_touches_few_pages(service):
     assert 0 < int(service.run(FAULTS)["output"]) < 240
 
 
+@pytest.mark.unsanitized("memory.c leaves ASan's heap as it is")
 def test_pages_are_fetched_before_there_is_a_job(service):
     """Else 240 of the faults would be the program's to wait for."""
     wait_for(lambda: service.pids("ready"))
