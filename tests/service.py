@@ -139,10 +139,8 @@ class Service:
         self.wait_until_warm()
 
     def start_responder(self, environment=None):
-        child = BUILD / "sandbox-child"
-        if os.geteuid() == 0:
-            child = self.stage()
-        options = {"listen": self.socket, "child": child, **self.options}
+        options = {"listen": self.socket, "child": self.stage(),
+                   **self.options}
         command = [*self.wrapper, BUILD / "sandbox-fcgi"]
         for key, value in options.items():
             command += [f"--{key}", str(value)]
@@ -156,7 +154,8 @@ class Service:
         wait_for(self.socket.exists, 60, "the socket")
 
     def stage(self):
-        """A copy that www-data can reach, wherever the checkout is."""
+        """A copy of its own, which www-data can reach wherever the checkout
+        is."""
         place = self.directory / "libexec"
         if not place.exists():
             place.mkdir()

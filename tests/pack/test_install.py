@@ -103,6 +103,9 @@ def test_nginx_takes_the_server_that_is_installed(place):
     whole = place / "nginx.conf"
     whole.write_text(
         f"pid {place}/pid; error_log stderr; events {{ }} http {{\n"
+        "access_log off;\n"
+        + "".join(f"{kind}_temp_path {kind};\n" for kind in (
+            "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         + server.replace("snippets/", f"{place}/etc/nginx/snippets/")
         .replace("127.0.0.1:8080", f"unix:{place}/nginx.sock") + "}\n")
     subprocess.run(["nginx", "-t", "-q", "-p", place, "-e", "stderr", "-c",

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from service import BUILD, Service, wait_for
+from service import BUILD, Service, free_port, wait_for
 
 
 def unified():
@@ -217,7 +217,8 @@ def test_a_cgroup_with_others_in_it_is_refused(tree):
 
 def assert_refuses(path, words):
     ended = subprocess.run(
-        [BUILD / "sandbox-fcgi", "--listen", "127.0.0.1:1", "--cgroup", path],
+        [BUILD / "sandbox-fcgi", "--listen", f"127.0.0.1:{free_port()}",
+         "--cgroup", path],
         capture_output=True, text=True, timeout=20)
     assert ended.returncode == 111 and words in ended.stderr, ended
 
