@@ -22,7 +22,8 @@ enum {
     TRIM_BYTES = 64 << 20,     /* ... gives back: its own bounds, at which it
                                   arrives by itself in a large program */
     LARGE_FILE_BYTES = 8 << 20,  /* left where they are */
-    MAPPINGS_MAX = 16384
+    MAPPINGS_MAX = 16384,
+    ENTRIES = 512  /* of pages, read at a time */
 };
 
 /* AddressSanitizer has a malloc of its own, and shadows of terabytes. */
@@ -110,6 +111,31 @@ void
 memory_mappings_free(struct mapping *mappings)
 {
     munmap(mappings, MAPPINGS_BYTES);
+}
+
+bool
+memory_visit(const struct mapping *mapping, memory_visitor *visit,
+             void *context)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entries[ENTRIES];
+    ssize_t len = 1;
+
+    for (uintptr_t page = mapping->start; len > 0 && page < mapping->end;) {
+        size_t left = (mapping->end - page) / size;
+
+        len = pread(pagemap, entries,
+                    (left < ENTRIES ? left : ENTRIES) * sizeof(entries[0]),
+                    (off_t)(page / size * sizeof(entries[0])));
+        for (ssize_t i = 0; i < len / (ssize_t)sizeof(entries[0]); i++) {
+            visit(context, page, entries[i]);
+            page += size;
+        }
+    }
+    if (pagemap != -1)
+        close(pagemap);
+    return len > 0;
 }
 
 /*

@@ -11,6 +11,7 @@
 #ifndef SANDBOX_MEMORY_H
 #define SANDBOX_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,18 @@ struct mapping {
  */
 struct mapping *memory_mappings(size_t *count);
 void memory_mappings_free(struct mapping *mappings);
+
+/* What /proc/self/pagemap says of a page (pagemap.rst in Linux). */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
+#define PAGE_EXCLUSIVE (UINT64_C(1) << 56)
+
+typedef void memory_visitor(void *context, uintptr_t page, uint64_t entry);
+
+/* Call visit for each page of a mapping, in order, with what pagemap says of
+ * it. Returns whether it did so to the end. Writes to the stack alone. */
+bool memory_visit(const struct mapping *mapping, memory_visitor *visit,
+                  void *context);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * After a fork each page that is written to costs a fault, and a copy; most
  * of what a small program takes of the processor is that. Which pages they
- * are is known from a rehearsal. A child has them fetched while it waits, in
- * a few calls, and its program meets almost none.
+ * are is known from a rehearsal. A child writes to them while it waits, and
+ * its program meets few that it has not.
  */
 
 #ifndef SANDBOX_TOUCH_H
@@ -17,7 +17,7 @@
  */
 void touch_learn(void);
 
-/* In a forked child: fetch them. */
+/* In a forked child: write to each, what is there. */
 void touch_pages(void);
 
 #endif
