@@ -26,6 +26,8 @@ enum {
     ENTRIES = 512  /* of pages, read at a time */
 };
 
+#define FILE_NAME "memory"  /* as all can see that have it mapped */
+
 /* AddressSanitizer has a malloc of its own, and shadows of terabytes. */
 #ifdef SANITIZE_ADDRESS
 enum { IS_SANITIZED = true };
@@ -188,7 +190,7 @@ move(uintptr_t start, uintptr_t end, const struct mapping *mapping)
     static const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
     uintptr_t below = start - round_down(start);  /* else no page is huge */
     size_t size = below + (end - start);
-    int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memfd_create(FILE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     char *room = mmap(NULL, size + HUGE_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *copy = (char *)round_up((uintptr_t)room);
@@ -214,8 +216,6 @@ move(uintptr_t start, uintptr_t end, const struct mapping *mapping)
     if (fcntl(fd, F_ADD_SEALS, seals) == -1)
         die("cannot seal the zygote's memory: %m");
     close(fd);
-    /* As much in the zygote's sum as in a child's, which shares it. */
-    (void)!madvise((void *)start, end - start, MADV_POPULATE_READ);
 }
 
 /*
@@ -249,5 +249,46 @@ memory_settle(void)
     sort_heap();
     mappings = memory_mappings(&count);
     move_all(mappings);
+    memory_mappings_free(mappings);
+}
+
+/*** What is mapped of it ***/
+
+static void
+unmap_pages(uintptr_t start, uintptr_t end)
+{
+    if (start < end)
+        (void)!madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+/* Unmap what lies between two pages that were written to; context is where
+ * that begins. */
+static void
+unmap_before(void *context, uintptr_t page, uint64_t entry)
+{
+    uintptr_t *start = context;
+
+    if (!(entry & (PAGE_PRESENT | PAGE_SWAPPED)) || entry & PAGE_OF_FILE)
+        return;
+    unmap_pages(*start, page);
+    *start = page + (uintptr_t)sysconf(_SC_PAGESIZE);
+}
+
+void
+memory_unmap(void)
+{
+    static const char name[] = "/memfd:" FILE_NAME;
+    size_t count;
+    struct mapping *mappings = memory_mappings(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t start = mappings[i].start;
+
+        /* Meanwhile nothing is written to but the stack: a page that was seen
+         * before would be lost. */
+        if (strcmp(mappings[i].name, name) == 0 &&
+            memory_visit(&mappings[i], unmap_before, &start))
+            unmap_pages(start, mappings[i].end);
+    }
     memory_mappings_free(mappings);
 }

@@ -1,11 +1,11 @@
 /*
  * memory.h - the zygote's memory, laid out so that a fork of it is cheap.
  *
- * A fork copies an entry for each page that was written to, and a record for
- * each mapping. So when all is loaded, what there is is put into a few files
- * of memory, mapped privately: of these a fork copies nothing, and a child
- * maps what it looks at, in huge pages where the machine has them, and gets a
- * page of its own where it writes.
+ * A fork copies a record for each mapping, and of most an entry for each page
+ * that is mapped. So when all is loaded, what there is is put into a few files
+ * of memory, mapped privately, and next to nothing of them is left mapped: a
+ * child maps what it looks at, in huge pages where the machine has them, and
+ * gets a page of its own where it writes.
  */
 
 #ifndef SANDBOX_MEMORY_H
@@ -22,6 +22,12 @@ void memory_start(void);
  * Once everything is loaded. Needs /proc; dies without memory.
  */
 void memory_settle(void);
+
+/*
+ * Once the first children are forked, which takes what later ones do not:
+ * unmap what of those files was looked at, and not written to. Needs /proc.
+ */
+void memory_unmap(void);
 
 struct mapping {
     uintptr_t start, end;

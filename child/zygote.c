@@ -4,6 +4,7 @@
 #include "die.h"
 #include "handover.h"
 #include "leaf.h"
+#include "memory.h"
 #include "python.h"
 #include "root.h"
 #include "title.h"
@@ -467,6 +468,7 @@ zygote_run(struct zygote *zygote)
     zygote->is_loaded = true;
     if (!zygote->plan->once) {
         zygote_look(zygote);
+        memory_unmap();
         fputs(ZYGOTE_LOADED "\n", stderr);
     }
     while (step(zygote, fork_ahead(zygote)))
