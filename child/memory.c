@@ -84,15 +84,31 @@ sort_heap(void)
 /* Mapped, not allocated: what is looked at must not change the heap. */
 enum { MAPPINGS_BYTES = MAPPINGS_MAX * sizeof(struct mapping) };
 
+/* Whether flags, two letters each (proc(5), smaps), tell of access and paging
+ * alone: not that a fork wipes it, say, as the C library's random state. */
+static bool
+are_plain(const char *flags)
+{
+    static const char plain[] = "rd wr ex mr mw me ac sd nr hg nh mg";
+    char flag[4];
+    int len;
+
+    for (; sscanf(flags, "%3s%n", flag, &len) == 1; flags += len)
+        if (strstr(plain, flag) == NULL)
+            return false;
+    return true;
+}
+
 struct mapping *
 memory_mappings(size_t *count)
 {
     struct mapping *mappings = map(MAPPINGS_BYTES);
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    static const char flags[] = "VmFlags:";
     char line[512];
 
     if (mappings == NULL || maps == NULL)
-        die("cannot read /proc/self/maps: %m");
+        die("cannot read /proc/self/smaps: %m");
     *count = 0;
     while (fgets(line, sizeof(line), maps) != NULL &&
            *count < MAPPINGS_MAX - 1) {
@@ -103,6 +119,8 @@ memory_mappings(size_t *count)
                    &mapping->end, mapping->access, mapping->name) >= 3 &&
             !(IS_SANITIZED && mapping->end - mapping->start > SHADOW_BYTES))
             ++*count;
+        else if (*count > 0 && strncmp(line, flags, strlen(flags)) == 0)
+            mapping[-1].is_plain = are_plain(line + strlen(flags));
     }
     mappings[*count].start = mappings[*count].end = UINTPTR_MAX;
     fclose(maps);
@@ -150,6 +168,8 @@ is_movable(const struct mapping *mapping)
 {
     const char *name = mapping->name;
 
+    if (!mapping->is_plain)
+        return false;
     if (name[0] == '/' && mapping->access[1] != 'w')
         return mapping->access[3] == 'p' &&
                mapping->end - mapping->start < LARGE_FILE_BYTES;

@@ -32,6 +32,7 @@ void memory_unmap(void);
 struct mapping {
     uintptr_t start, end;
     char access[5];            /* "r-xp" */
+    bool is_plain;             /* nothing else is peculiar to it */
     char name[128];            /* cut short where it is longer */
 };
 

@@ -90,6 +90,18 @@ def test_each_run_ends_with_what_a_preloaded_module_asks_for(start, site):
         assert service.run("print(1)")["output"] == "1\nteal\n"
 
 
+def test_what_a_library_has_wiped_by_a_fork_is_wiped(start, site):
+    """As the C library of Debian 13 has its random state: else all runs have
+    the same numbers."""
+    (site / "secret.py").write_text(
+        "import mmap\nMADV_WIPEONFORK = 18\n"
+        "state = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE)\n"
+        "state.madvise(MADV_WIPEONFORK)\nstate[:4] = b'seed'\n")
+    service = start(python_path=site, preload="secret")
+    reply = service.run("import secret\nsecret.state[:4]")
+    assert reply["result"] == r"b'\x00\x00\x00\x00'"
+
+
 def test_a_figure_that_a_preloaded_module_leaves_is_in_each_reply(start, site):
     (site / "house_style.py").write_text(
         "from matplotlib import pyplot\npyplot.figure()\n")
