@@ -110,6 +110,7 @@ def test_a_place_is_free_again_when_its_worker_is_killed(service):
             assert lost.result().status == 502
             wait_for(lambda: not set(old) & set(service.pids("worker")))
             assert service.run("print('next')")["output"] == "next\n"
+    settled(service, 4)
 
 
 def test_a_configuration_with_an_error_is_refused(service):

@@ -20,8 +20,8 @@ def has_huge_pages():
 @pytest.fixture
 def zygote(service):
     # A child that it has just forked still has its title.
-    wait_for(lambda: len(service.pids("zygote")) == 1)
-    return pathlib.Path(f"/proc/{service.pids('zygote')[0]}")
+    found = wait_for(lambda: len(pids := service.pids("zygote")) == 1 and pids)
+    return pathlib.Path(f"/proc/{found[0]}")
 
 
 def kib_of(process):
