@@ -9,7 +9,7 @@
  * For each the medians of: milliseconds until the parent has reaped it, those
  * of them after the job's arrival, milliseconds of processor time of parent
  * and child, and page faults; and how much memory is the child's alone at its
- * end, in KiB.
+ * end, in KiB, beside another such as a service has.
  *
  *     zygote PACKAGE MATPLOTLIB [ROUNDS]     not as root
  */
@@ -33,6 +33,12 @@
 enum { ROUNDS = 60 };
 
 enum kind { BARE, READY, PRINT, KIND_COUNT };
+
+enum use {
+    TIMED,
+    WEIGHED,
+    BESIDE  /* lives on, and shares what it has only looked at */
+};
 
 static const char *const kind_names[] = {"bare", "ready", "print"};
 
@@ -83,7 +89,7 @@ private_kib(void)
 /* As the zygote's; what the child knows of itself goes to CHILD_MARKET. */
 static _Noreturn void
 live(const struct limits *limits, enum kind kind, int work_fd, const int *fds,
-     bool is_weighed)
+     enum use use)
 {
     struct sample own = {0};
     double start;
@@ -98,9 +104,13 @@ live(const struct limits *limits, enum kind kind, int work_fd, const int *fds,
     if (kind == PRINT)
         python_live();
     own.job_ms = clock_ms(CLOCK_MONOTONIC) - start;
-    if (is_weighed)
+    if (use == WEIGHED)
         own.private_kib = private_kib();
-    _exit(write(CHILD_MARKET, &own, sizeof(own)) != sizeof(own));
+    if (write(CHILD_MARKET, &own, sizeof(own)) != sizeof(own))
+        _exit(1);
+    while (use == BESIDE)
+        pause();
+    _exit(0);
 }
 
 static void
@@ -115,7 +125,7 @@ make_pipe(int *read_end, int *write_end)
 }
 
 static struct sample
-take(const struct limits *limits, enum kind kind, bool is_weighed)
+take(const struct limits *limits, enum kind kind, enum use use)
 {
     int work_fd = root_work_open(limits->work_size, limits->work_inodes,
                                  confine_id(limits, 0));
@@ -123,7 +133,7 @@ take(const struct limits *limits, enum kind kind, bool is_weighed)
     int fds[CHILD_FD_COUNT] = {-1, null, null, null, -1};
     int job_fd, result_fd, status;
     struct sample sample = {0};
-    struct rusage usage;
+    struct rusage usage = {0};
     double start, start_cpu, wall_ms, cpu_ms;
     pid_t pid;
 
@@ -139,10 +149,12 @@ take(const struct limits *limits, enum kind kind, bool is_weighed)
         confine_before_fork(limits, 0);
     pid = fork();
     if (pid == 0)
-        live(limits, kind, work_fd, fds, is_weighed);
+        live(limits, kind, work_fd, fds, use);
     if (kind != BARE)
         confine_after_fork();
-    if (pid == -1 || wait4(pid, &status, 0, &usage) != pid || status != 0)
+    if (pid == -1 ||
+        (use != BESIDE &&
+         (wait4(pid, &status, 0, &usage) != pid || status != 0)))
         die("a child failed: %m");
     wall_ms = clock_ms(CLOCK_MONOTONIC) - start;
     cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - start_cpu +
@@ -213,6 +225,8 @@ main(int argc, char **argv)
     python_settle();
     memory_settle();
     touch_learn();
+    take(&limits, PRINT, TIMED);
+    memory_unmap();
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         samples[kind] = calloc((size_t)rounds, sizeof(struct sample));
         if (samples[kind] == NULL)
@@ -220,12 +234,13 @@ main(int argc, char **argv)
     }
     for (int i = 0; i < rounds; i++)
         for (int kind = 0; kind < KIND_COUNT; kind++)
-            samples[kind][i] = take(&limits, (enum kind)kind, false);
+            samples[kind][i] = take(&limits, (enum kind)kind, TIMED);
 
     printf("%-8s %9s %9s %9s %9s %9s\n", "", "wall ms", "job ms", "cpu ms",
            "faults", "own KiB");
+    take(&limits, PRINT, BESIDE);
     for (int kind = 0; kind < KIND_COUNT; kind++) {
-        struct sample weighed = take(&limits, (enum kind)kind, true);
+        struct sample weighed = take(&limits, (enum kind)kind, WEIGHED);
 
         for (int i = 0; i < rounds; i++)
             samples[kind][i].private_kib = weighed.private_kib;
