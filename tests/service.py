@@ -256,6 +256,22 @@ class Service:
                 if title(pid).endswith(name)]
 
 
+def memory_mib(pids):
+    """What processes hold of it, for root: what is theirs alone, and the files
+    of memory that they have mapped, each once and whole, as the zygote's is
+    there mapped or not. Less other files, in which all of the machine share."""
+    total, files = 0, {}
+    for pid in pids:
+        process = pathlib.Path(f"/proc/{pid}")
+        rollup = (process / "smaps_rollup").read_text()
+        total += int(rollup.partition("\nPss_Anon:")[2].split()[0])
+        for mapping in (process / "map_files").iterdir():
+            if os.readlink(mapping).startswith(("/memfd:", "/dev/zero ")):
+                status = mapping.stat()
+                files[status.st_dev, status.st_ino] = status.st_blocks / 2
+    return (total + sum(files.values())) / 1024
+
+
 def files_of(reply):
     """The files of a reply, name to bytes."""
     return {file["name"]: base64.b64decode(file["data"], validate=True)

@@ -42,7 +42,7 @@ def draw_memory(weights, name):
     figure, axis = plt.subplots(figsize=(5, 3), layout="constrained")
     slope, fixed = np.polyfit(counts, weights, 1)
     axis.plot(counts, weights, "o-", ms=3)
-    axis.set(xlabel="runs asleep at a time", ylabel="memory (Pss), MiB",
+    axis.set(xlabel="runs asleep at a time", ylabel="memory, MiB",
              title=f"{fixed:.0f} MiB, and {slope:.1f} MiB a run")
     axis.set_ylim(bottom=0)
     save(figure, name)

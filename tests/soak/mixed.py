@@ -10,7 +10,7 @@ import random
 import socket
 import threading
 
-from service import processes_below, title, wait_for
+from service import memory_mib, processes_below, title, wait_for
 
 FILE = base64.b64encode(os.urandom(30_000)).decode()
 
@@ -136,17 +136,6 @@ def names_below(directory):
                for _, names, files in os.walk(directory))
 
 
-def pss_mib(pids):
-    """Memory of them all, what is shared counted once; less what is of files,
-    of which others on this machine may have a share that changes."""
-    total = 0
-    for pid in pids:
-        rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-        for name in ("Pss_Anon", "Pss_Shmem"):
-            total += int(rollup.partition(f"\n{name}:")[2].split()[0])
-    return total / 1024
-
-
 def cgroups(service):
     """Directories beside the master's own, where the service divides one."""
     own = pathlib.Path(f"/proc/{service.responder.pid}/cgroup").read_text()
@@ -163,7 +152,7 @@ def census(service):
     pids = [service.responder.pid, *processes_below(service.responder.pid)]
     staying = [pid for pid in pids if not title(pid).endswith("ready")]
     return {
-        "memory": pss_mib(pids) if os.geteuid() == 0 else 0,
+        "memory": memory_mib(pids) if os.geteuid() == 0 else 0,
         "processes": len(pids),
         "descriptors": sum(len(os.listdir(f"/proc/{pid}/fd"))
                            for pid in staying),

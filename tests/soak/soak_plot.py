@@ -8,7 +8,7 @@ table = pd.DataFrame(samples).set_index("runs")
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(6, 4.2), sharex=True,
                                       layout="constrained")
 upper.plot(table.index, table["memory"], "o-", ms=2)
-upper.set(ylabel="memory but of files (Pss), MiB")
+upper.set(ylabel="memory, MiB")
 upper.set_ylim(bottom=0)
 for name in ("descriptors", "mounts", "processes", "files"):
     lower.plot(table.index, table[name], "-", label=name)
